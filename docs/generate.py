@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from paddock.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
+from paddock.autopilot.contract import find_vehicle
 from paddock.autopilot.mission_items import ITEM_KINDS, ItemKind, Role
 from paddock.autopilot.parameter_tables import COMMON, LINK_FAILSAFES, ground_station_parameters, switch_prefix
 from paddock.autopilot.parameters import Parameter as Setting
-from paddock.autopilot.vehicle import find_vehicle
 from paddock.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.engine.radio.control import EmitterControl, RadioControl
@@ -29,7 +29,6 @@ from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.links.survey import CoverageGrid, HeardLevels, Spectrum
 from paddock.radio.links.table import Links
 from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
@@ -57,11 +56,14 @@ from paddock.wire.operations import METHODS, OPERATIONS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, described
 from paddock.wire.radio_results import (
     CommandTraffic,
+    CoverageGrid,
+    HeardLevels,
     JammerView,
     LinkBudget,
     RadioReport,
     Received,
     ServiceTraffic,
+    Spectrum,
     SpooferView,
     Station,
     VehicleTelemetry,

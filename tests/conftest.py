@@ -18,6 +18,7 @@ from hypothesis.internal.conjecture import providers
 # before NumPy is imported: for small matrices, threads of OpenBLAS only spin, several times the processor time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from paddock.compute.threads import limit_threads
 from paddock.scenario import Scenario, load_scenario
 from paddock.serve.link import start_process
 
@@ -32,6 +33,8 @@ COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthChec
 settings.register_profile("fixed", **COMMON, derandomize=True, database=None, max_examples=25)
 settings.register_profile("soak", **COMMON, max_examples=500)
 settings.load_profile("fixed")
+THREADS = {"fixed": 1, "soak": None}
+"""Number of threads of kernels and routines, by profile; None: all."""
 
 _constants_of_modules = getattr(providers, "_get_local_constants", None)
 
@@ -59,6 +62,11 @@ LONGEST = (
 """Files and folders that are run first, so that at the end no worker is left alone with a long file."""
 
 gc.disable()  # until the tests are collected: nothing of theirs is garbage
+
+
+def pytest_sessionstart() -> None:
+    """Limit the threads of fixtures that exist before the first test."""
+    limit_threads(THREADS[settings.get_current_profile_name()])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -95,8 +103,22 @@ def quick_hubs() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Compute on one thread, whose code takes half the time to compile; in `make soak` on all."""
+    limit_threads(THREADS[settings.get_current_profile_name()])
+    yield
+    limit_threads(THREADS[settings.get_current_profile_name()])
+
+
 @pytest.fixture
-def shared_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+def all_threads(one_thread: None) -> None:
+    """Share the loops over many vehicles or items among all threads, as runs do."""
+    limit_threads(None)
+
+
+@pytest.fixture
+def shared_loops(all_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let threads share the loops of routines over few items, too."""
     monkeypatch.setattr("paddock.compute.routine.FEW_ITEMS", 0)
 

@@ -15,12 +15,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 from paddock.radio.links.table import RadioStatus
 from paddock.radio.physics.signal import NO_POWER
-from paddock.wire import radio_results
+from paddock.wire import radio_results, results
 from paddock.wire.layout import Record
-from paddock.wire.operations import METHODS, Operation, results
+from paddock.wire.operations import METHODS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
-from paddock.wire.operations.results import Moment, Point, Quaternion, Range
 from paddock.wire.radio_results import NULL
+from paddock.wire.results import ArrayInJson, Moment, Point, Quaternion, Range
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK, FrameType
@@ -56,6 +56,9 @@ EMPTY = "Readonly<Record<string, never>>"
 
 def written(annotation: Any) -> str:
     """Return a Python annotation in TypeScript."""
+    for note in get_args(annotation):
+        if isinstance(note, ArrayInJson):
+            return written(note.annotation)
     if NULL in get_args(annotation):
         return f"{written(plain(annotation))} | null"
     annotation = plain(annotation)

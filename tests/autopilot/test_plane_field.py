@@ -16,6 +16,7 @@ from pymavlink import DFReader
 
 import paddock
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import find_vehicle
 from paddock.autopilot.estimate import Estimate, LocalFrame
 from paddock.autopilot.log import OnboardLog
 from paddock.autopilot.mission_items import MissionItem, PlanKind
@@ -23,7 +24,6 @@ from paddock.autopilot.modes.plane_auto import TakeoffRun
 from paddock.autopilot.parameter_tables import make_parameters
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.telemetry import Landed
-from paddock.autopilot.vehicle import find_vehicle
 from paddock.autopilot.vehicle_data import Floats
 from paddock.errors import PaddockError
 from paddock.sitl.ground_station import mission_file, point_mission

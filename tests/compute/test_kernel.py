@@ -196,6 +196,7 @@ def test_threads_do_not_change_a_bit() -> None:
     np.testing.assert_array_equal(*ends)
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_small_fleets_compile_no_parallel_code() -> None:
     fresh = Kernel(KernelSpec("test-small", move, MOVE.arguments))
     fresh(SERIAL_BELOW - 1, 1, motion(SERIAL_BELOW), np.array([1.5, 0.2, 0.7]), 0.1)

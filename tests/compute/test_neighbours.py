@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,19 +177,13 @@ def test_the_result_moves_with_the_agents_when_they_are_renumbered() -> None:
     assert there[2:6] == pytest.approx(here[2:6, order], rel=1e-9, abs=1e-9)
 
 
-@pytest.fixture
-def limited() -> Iterator[Any]:
-    yield limit_threads
-    limit_threads(None)
-
-
 @pytest.mark.skipif(available_threads() < 2, reason="needs two cores")
 @pytest.mark.parametrize("kind", ["box", "clusters", "one cell"])
-def test_threads_do_not_change_a_bit(kind: str, limited: Any) -> None:
+def test_threads_do_not_change_a_bit(kind: str) -> None:
     points, radius = cloud(kind, 3000)
     results = []
     for count in (1, 2):
-        limited(count)
+        limit_threads(count)
         results.append(gathered(points, radius))
     assert np.array_equal(results[0], results[1])
 

@@ -33,6 +33,7 @@ shared = parallel_routine(_table)
 inlined = parallel_routine(_table, inline=True)
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_a_routine_equals_its_plain_function() -> None:
     values = np.linspace(-3.0, 3.0, 1001)
     expected = _table(values, 0.7)
@@ -41,18 +42,17 @@ def test_a_routine_equals_its_plain_function() -> None:
     np.testing.assert_allclose(shared(values, 0.7), expected, rtol=1e-15)
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_threads_do_not_change_a_bit() -> None:
     values = np.linspace(-3.0, 3.0, 5000)
-    try:
-        limit_threads(1)
-        one = shared(values, 0.3)
-    finally:
-        limit_threads(None)
-    np.testing.assert_array_equal(shared(values, 0.3), one)
-    np.testing.assert_array_equal(alone(values, 0.3), one)
-    np.testing.assert_array_equal(inlined(values, 0.3), one)
+    several = shared(values, 0.3)
+    np.testing.assert_array_equal(alone(values, 0.3), several)
+    np.testing.assert_array_equal(inlined(values, 0.3), several)
+    limit_threads(1)
+    np.testing.assert_array_equal(shared(values, 0.3), several)
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_few_items_stay_on_the_calling_thread() -> None:
     sized = parallel_routine(_table, items=lambda values, shift: len(values), few=10)
     values = np.linspace(-3.0, 3.0, 10)

@@ -87,6 +87,7 @@ def test_a_point_alone_has_the_same_bits_as_among_others() -> None:
 
 
 @pytest.mark.skipif(available_threads() < 2, reason="needs two threads")
+@pytest.mark.usefixtures("all_threads")
 def test_results_do_not_depend_on_threads() -> None:
     table, at = random_splats(), places(5000)
     both = evaluate_splats(at, table, build_grid(table), PRIOR)

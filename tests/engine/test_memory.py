@@ -1,13 +1,11 @@
 """The estimated memory of vehicles, compared with what Python measures, and its limits."""
 
 import tracemalloc
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import paddock
-from paddock.compute.threads import limit_threads
 from paddock.engine import fleets
 from paddock.errors import PaddockError
 
@@ -15,15 +13,6 @@ COUNT = 5000
 GRID = {"grid": {"spacing": 3}}
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Use the kernels of other tests."""
-    limit_threads(1)
-    yield
-    limit_threads(None)
-
-
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
     "fields",
     [{"model": "rover"}, {"model": "point", "behaviour": {"flock": {}}}, {"model": "rover", "sensors": ["imu"]}],

@@ -65,7 +65,7 @@ from dataclasses import replace
 from paddock.sensing.sensors.barometer import SENSOR as BAROMETER
 
 
-def measure(pose, memory, options, environment, site, seed, stream, purpose, tick, interval):
+def measure(pose, memory, options, environment, site, draw, interval):
     return {measure}
 
 

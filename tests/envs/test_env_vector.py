@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -17,13 +16,6 @@ from paddock.envs import PaddockEnv, PaddockVectorEnv
 
 SPREAD = {"mass": 0.1}
 EASY: dict[str, Any] = {"bounds": 0.8, "away": 0.6}  # some episodes end early, others by time
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    limit_threads(1)
-    yield
-    limit_threads(None)
 
 
 def actions_of(worlds: int, step: int, size: int = 4) -> Any:
@@ -83,9 +75,9 @@ def test_a_world_does_not_depend_on_the_others_nor_on_their_number() -> None:
 
 
 @pytest.mark.slow  # compiles the task's kernels once more
-@pytest.mark.usefixtures("one_thread")
 def test_it_does_not_depend_on_the_threads() -> None:
     """400 worlds, more than 384: shared by the threads."""
+    limit_threads(1)
     serial = trajectory(400, 17, 5)
     limit_threads(None)
     assert trajectory(400, 17, 5) == serial

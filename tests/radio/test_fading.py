@@ -183,6 +183,7 @@ def test_one_link_is_the_same_in_python_compiled_and_in_tables() -> None:
     assert shadowing_of(*shadow) == f.shadowing_db(*shadow) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_tables_do_not_depend_on_threads_or_other_radios() -> None:
     random = np.random.default_rng(8)
     streams, places = random.integers(-(2**63), 2**63 - 1, 700), random.uniform(-1e3, 1e3, (3, 700))

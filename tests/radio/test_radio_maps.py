@@ -140,6 +140,7 @@ def test_a_fit_has_fewer_splats_where_the_field_is_smooth() -> None:
     assert used > 1.1 * every
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     samples = beacon()[1]
     fit_map(samples, seed=4).map.save(tmp_path / "one.npz")

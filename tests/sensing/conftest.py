@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from paddock.compute.threads import limit_threads
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
@@ -66,8 +65,6 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    """The bench; on one thread, so that large fleets need no further kernels."""
-    limit_threads(1)
-    yield Bench()
-    limit_threads(None)
+def bench() -> Bench:
+    """The bench."""
+    return Bench()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from paddock.compute.threads import limit_threads
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.sensing.sensor import ArraySensor, find_sensor, sensor_names
+from paddock.sensing.sensor import ArraySensor, Draw, find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
 from paddock.world.archive import pack, unpack
@@ -46,7 +46,7 @@ def test_the_kernel_equals_plain_python_bit_for_bit(bench: Any, name: str) -> No
         bench.take(sensor, block, tick, seed=99)
         for i, stream in enumerate(bench.streams(n).tolist()):
             pose = Pose(*block[:, i].tolist())
-            draw = (kind.key(99), stream, 48, tick, sensor.period / 1000.0)
+            draw = Draw(kind.key(99), stream, 48, tick), sensor.period / 1000.0
             reading, memories[i] = kind.measure(pose, memories[i], options, environment, site, *draw)
             np.testing.assert_array_equal(table(sensor)[:, i], reading)
             np.testing.assert_array_equal(sensor.memory[:, i], memories[i])
@@ -267,6 +267,6 @@ def test_kernels_that_read_columns_equal_plain_python_bit_for_bit(bench: Any, na
     options, blank = kind.options(*sensor.options.tolist()), [0.0] * len(columns_of(kind.memory))
     for i, stream in enumerate(bench.streams(n).tolist()):
         given = Pose(*block[:, i].tolist()), kind.seen(*seen[:, i].tolist()), kind.memory(*blank), options
-        draw = (kind.key(99), stream, 0, 0, sensor.period / 1000.0)
+        draw = Draw(kind.key(99), stream, 0, 0), sensor.period / 1000.0
         reading, _ = kind.measure(*given, Environment(*environment.tolist()), Site(), *draw)
         np.testing.assert_array_equal(table(sensor)[:, i], reading)

@@ -12,6 +12,8 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
+from paddock.wire.operations.operation import in_json
+from paddock.wire.radio_results import CoverageGrid, Spectrum
 
 TYPE = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0}
 SCENARIO = {
@@ -64,12 +66,14 @@ def test_view_of_radios_stations_and_jammers(run: LiveSource) -> None:
 
 
 def test_coverage_and_spectrum_are_computed_aside(run: LiveSource) -> None:
-    tree = ask(run, "coverage", x=0.0, y=0.0, size=200.0, side=3)
+    found = ask(run, "coverage", x=0.0, y=0.0, size=200.0, side=3)
+    assert found.power.shape == (3, 3) and found.time == run.sim.time
+    tree = in_json(CoverageGrid, found._asdict())
     assert (tree["x"], tree["y"], tree["cell"], tree["side"]) == (-100.0, -100.0, 100.0, 3)
     loss = 20.0 * np.log10(4.0 * np.pi * np.hypot(100.0, 100.0) * 2.4e9 / 299_792_458.0)
     assert tree["power"][0] == pytest.approx(20.0 - loss, abs=0.06)  # one decimal
     assert all(len(tree[name]) == 9 for name in ("power", "sinr", "jamming"))
-    found = ask(run, "spectrum", receiver="p", bins=8)
+    found = in_json(Spectrum, ask(run, "spectrum", receiver="p", bins=8)._asdict())
     # a tenth of the barrage of 100 MHz in each bin of 10 MHz, and the noise of 10 MHz
     jammer = 10.0 - 20.0 * np.log10(4.0 * np.pi * np.hypot(700.0, 48.0) * 2.4e9 / 299_792_458.0) - 10.0
     both = 10.0 * np.log10(10.0 ** (jammer / 10.0) + 10.0 ** (-103.97 / 10.0))

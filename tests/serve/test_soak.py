@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -15,12 +16,16 @@ from statistics import median
 
 import pytest
 
-SECONDS = float(os.environ.get("PADDOCK_SOAK", "600"))
-SCENARIO = """
-clock: {rate: 240, pace: 1.0}
-vehicles:
-  - {name: red, id: 1, model: car.bicycle, preset: sedan, pose: [0, 0, 0]}
-  - {name: drones, count: 500, model: quad, preset: micro, spawn: {grid: {spacing: 3, z: 20}}}
+SECONDS = float(os.environ.get("PADDOCK_SOAK", "240"))
+SERVER = """
+import json, paddock
+red = {"name": "red", "id": 1, "model": "car.bicycle", "preset": "sedan"}
+drones = {"name": "drones", "count": 500, "model": "quad", "spawn": {"grid": {"spacing": 3, "z": 20}}}
+with paddock.load({"clock": {"rate": 240, "pace": 1.0}, "vehicles": [red, drones]}) as sim:
+    sim.log.most_bytes = 0  # the log of actions grows as long as the run lasts, up to its limit
+    with paddock.share(sim, stream={"port": 0}, vds1={"port": 0}, zmq={"port": 0}) as host:
+        print(json.dumps({name: address["port"] for name, address in host.addresses.items()}), flush=True)
+        sim.run()
 """
 STREAM = """
 import socket, sys, time
@@ -85,24 +90,11 @@ class Process:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[int, int, dict[str, int]]]:
+def server() -> Iterator[tuple[int, int, dict[str, int]]]:
     """(its process, its hub's process, port by endpoint)."""
-    scenario = tmp_path / "soak.yaml"
-    scenario.write_text(SCENARIO)
-    flags = [flag for name in CLIENTS for flag in ("--serve", f"{name}=0")]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "paddock", "run", str(scenario), "--headless", "--pace", "1", *flags],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stderr is not None
-    ports: dict[str, int] = {}
-    while len(ports) < len(CLIENTS):  # after lines about kernels that are compiled
-        line = process.stderr.readline()
-        assert line, "the server has ended"
-        if found := re.match(r"serving (\w+) on [\d.]+:(\d+)", line):
-            ports[found[1]] = int(found[2])
+    process = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    ports = json.loads(process.stdout.readline())
     threads = Path(f"/proc/{process.pid}/task").iterdir()  # any of them may have started the hub
     children = [child for thread in threads for child in (thread / "children").read_text().split()]
     hub = next(int(c) for c in children if b"paddock.serve" in Path(f"/proc/{c}/cmdline").read_bytes())

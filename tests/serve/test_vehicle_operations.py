@@ -61,7 +61,7 @@ def test_a_barrier_right_after_the_claim_sends_its_request(monkeypatch: pytest.M
 
         def add_and_request(*arguments: Any) -> Claim:
             claim = add(*arguments)
-            claim.request(CommandRequest(0, monotonic() + 1.0, ("dots",), sim.snapshot(), {}))
+            claim.request(CommandRequest(0, monotonic() + 1.0, ("dots",), sim.snapshot()))
             return claim
 
         monkeypatch.setattr(sim.engine.claims, "add", add_and_request)

@@ -48,8 +48,8 @@ from paddock.wire.messages.requests import (
 )
 from paddock.wire.messages.states import (
     REASONS,
-    ActionMessage,
-    EventMessage,
+    ActionRecord,
+    EventRecord,
     FleetMessage,
     RosterMessage,
     RunStart,
@@ -163,7 +163,7 @@ BODIES = st.one_of(
     direct("show_markers", namespace=TEXT, visible=st.booleans()),
     st.builds(Call, TEXT, OBJECTS, st.binary(max_size=20)),
 )
-EVENTS = st.builds(EventMessage, U64, U64, TEXT, TEXT, TEXT)
+EVENTS = st.builds(EventRecord, U64, U64, TEXT, TEXT, TEXT)
 
 
 @st.composite
@@ -258,7 +258,7 @@ def test_markers_round_trip(markers: list[MarkerMessage]) -> None:
 
 @given(U64, U64, TEXT, TEXT, OBJECTS)
 def test_actions_round_trip(tick: int, sequence: int, source: str, kind: str, tree: Any) -> None:
-    action = ActionMessage(tick, sequence, source, kind, tree)
+    action = ActionRecord(tick, sequence, source, kind, tree)
     assert same(action, decode_action(encode_action(action)))
 
 
@@ -275,7 +275,7 @@ def test_actions_round_trip(tick: int, sequence: int, source: str, kind: str, tr
         st.binary(max_size=9),
     ),
 )
-def test_records_round_trip(event: EventMessage, state_hash: StateHash, start: RunStart) -> None:
+def test_records_round_trip(event: EventRecord, state_hash: StateHash, start: RunStart) -> None:
     assert same(event, decode_event(encode_event(event)))
     assert same(state_hash, decode_state_hash(encode_state_hash(state_hash)))
     assert same(start, decode_run_start(encode_run_start(start)))
@@ -284,7 +284,7 @@ def test_records_round_trip(event: EventMessage, state_hash: StateHash, start: R
 def test_a_posted_action_of_the_engine_survives() -> None:
     ids, steer = np.array([3, 4, 7]), np.array([0.1, -0.2, math.pi])
     posted = Posted(12, 3, EngineControl(ids, {"steer": steer, "brake": 0.5}, 0.25), "alice")
-    back = Posted.from_tree(decode_action(encode_action(ActionMessage(**posted.to_tree())))._asdict())
+    back = Posted.from_tree(decode_action(encode_action(ActionRecord(**posted.to_tree())))._asdict())
     assert (back.tick, back.sequence, back.source) == (12, 3, "alice")
     assert same(dataclasses.asdict(posted.action), dataclasses.asdict(back.action))
 

@@ -11,6 +11,7 @@ import pytest
 from paddock.wire import WireError
 from paddock.wire.messages import markers, requests, states
 from paddock.wire.messages.requests import Direct
+from paddock.wire.results import ActionRecord, EventRecord
 
 FEW, MANY = 5_000, 100_000  # inputs for each decoder
 REASONS = {"protobuf", "type", "length", "count", "value", "json", "utf8"}
@@ -39,7 +40,7 @@ ANSWERS = (
     requests.ResultMessage({"imu": {"ax": np.ones(4), "ids": np.arange(3)}}, b"blob"),
     requests.ControlRequestMessage(9, 0.5, ("red",), UPDATE),
 )
-ACTION = states.ActionMessage(4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}})
+ACTION = ActionRecord(4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}})
 DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
     "request": (
         requests.decode_request,
@@ -64,7 +65,7 @@ DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
     ),
     "event": (
         states.decode_event,
-        (states.encode_event(states.EventMessage(1, 2, "spawned", "red", "one")),),
+        (states.encode_event(EventRecord(1, 2, "spawned", "red", "one")),),
     ),
 }
 

@@ -130,6 +130,7 @@ def inside(made: Obstacles, places: np.ndarray) -> np.ndarray:
     return np.asarray((within & (z >= t[:, LOW]) & (z <= t[:, HIGH])).any(axis=1))
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_many_rays_among_many_obstacles() -> None:
     made, (origins, directions) = scenery(*forest(600)).obstacles, rays(4000)
     found = cast_all(made, origins, directions, 80.0)

@@ -7,6 +7,7 @@ are the sensors, so it runs on every simulator.
 
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, isinf
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddock.autopilot.commands import COMMANDS
-from paddock.autopilot.contract import Autopilot
+from paddock.autopilot.contract import Autopilot, Mode, VehicleControl, find_vehicle
 from paddock.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned, on_earth
 from paddock.autopilot.estimator import Estimator, FilterArrays
 from paddock.autopilot.failsafe import Battery, Failsafes, Health
@@ -66,7 +67,6 @@ from paddock.autopilot.telemetry import (
     denied,
     rejected,
 )
-from paddock.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorColumns, SensorData, blank_sensors
 from paddock.errors import printable
 
@@ -124,9 +124,10 @@ class BuiltInAutopilot(Autopilot):
         use_truth: bool = False,
         capacity: float | None = None,
     ) -> None:
-        """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth.
+        """Make the autopilot of system `sysid` and of a vehicle type or its name.
 
-        `capacity` of the battery (mAh), where it is known, changes the defaults of the battery's parameters.
+        `parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth; `capacity`
+        of the battery (mAh), where it is known, changes the defaults of the battery's parameters.
         """
         super().__init__()
         self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
@@ -490,16 +491,13 @@ RALLY_POINT = 5100  # MAV_CMD_NAV_RALLY_POINT
 MAX_RALLY_ALTITUDE = 100_000.0  # m
 
 
+@dataclass(eq=False)
 class HomePosition:
     """Set at the first valid position and on every arming, unless DO_SET_HOME has fixed it."""
 
     autopilot: BuiltInAutopilot
-    position: tuple[float, float, float] | None  # deg, deg, m above sea level
-    locked: bool  # by DO_SET_HOME: arming does not move it
-
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
-        self.autopilot = autopilot
-        self.position, self.locked = None, False
+    position: tuple[float, float, float] | None = None  # deg, deg, m above sea level
+    locked: bool = False  # by DO_SET_HOME: arming does not move it
 
     def check_saved(self) -> bool:
         """Return whether a restored position is on the Earth."""
@@ -529,7 +527,7 @@ class HomePosition:
         return (0.0, 0.0, 0.0) if self.position is None or frame is None else frame.to_ned(*self.position)
 
     def to_ned(self, latitude: float, longitude: float, altitude: float, frame: int) -> Ned | None:
-        """Convert a position whose altitude is relative to `frame`; None without an origin."""
+        """Convert a position (deg, deg, m) whose altitude is relative to `frame`; None without an origin."""
         local = self.autopilot.frame
         if local is None:
             return None

@@ -13,6 +13,7 @@ from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
 from paddock.autopilot import guided, payload, preflight
+from paddock.autopilot.contract import drives
 from paddock.autopilot.fence import ALT_MIN
 from paddock.autopilot.guided import (
     MAX_SPEED,
@@ -38,7 +39,6 @@ from paddock.autopilot.telemetry import (
     require,
     unsupported,
 )
-from paddock.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot

@@ -1,18 +1,25 @@
-"""The contract between the bridge and an autopilot: the built-in one, an ArduPilot, a PX4.
+"""The contracts of an autopilot towards the bridge, of a vehicle type and of a mode.
 
-At an exchange the bridge offers each autopilot the sensors of its vehicle, then collects the answers: autopilots in
-other processes work in parallel.
+At an exchange the bridge offers each autopilot (the built-in one, an ArduPilot, a PX4) the sensors of its vehicle, then
+collects the answers: autopilots in other processes work in parallel.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.telemetry import Landed, ModeReason
 from paddock.autopilot.vehicle_data import ActuatorCommands, Floats, SensorData
+from paddock.errors import unknown_name
+
+if TYPE_CHECKING:
+    from paddock.autopilot.autopilot import BuiltInAutopilot
+    from paddock.autopilot.mission_items import NavTarget
+    from paddock.autopilot.parameters import Parameter
 
 
 @dataclass
@@ -105,3 +112,161 @@ class Autopilot(ABC):
     def diagnosis(self) -> str:
         """Return one line on why it did not answer in time, and what to check."""
         return "no answer"
+
+
+PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us
+
+
+class Mode(ABC):
+    """A flight or drive mode. An instance is created each time the mode is entered."""
+
+    name: ClassVar[str]  # as ground stations show it: GUIDED
+    number: ClassVar[int]  # custom_mode of HEARTBEAT
+    needs_position: ClassVar[bool] = True
+    can_arm: ClassVar[bool] = True
+    lands: bool = False  # disarm immediately after landing
+    stage: Landed = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
+    autopilot: "BuiltInAutopilot"
+
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
+        self.autopilot = autopilot
+
+    def value(self, name: str) -> float:
+        """Return the value of a parameter."""
+        return self.autopilot.parameters.value(name)
+
+    def refusal(self) -> str:
+        """Return why the mode cannot be entered now (a missing position aside), or an empty string."""
+        return ""
+
+    def enter(self) -> None:  # noqa: B027  most modes have nothing to do
+        """Start the mode."""
+
+    @abstractmethod
+    def update(self, dt: float) -> None:
+        """Write the vehicle's setpoint for the next 20 ms; `dt` s since the last call."""
+
+    def leave(self) -> None:  # noqa: B027
+        """End the mode."""
+
+    def shift(self, north: float, east: float, down: float) -> None:  # noqa: B027
+        """Handle a jump of the estimate by m: positions held in the world move along, those on the map stay."""
+
+
+class MissionMode(Mode):
+    """Common part of the AUTO modes of all vehicle types."""
+
+    name = "AUTO"
+
+    def refusal(self) -> str:
+        """Require a mission with a waypoint."""
+        return self.autopilot.executor.refusal()
+
+    def leave(self) -> None:
+        """Pause the mission."""
+        self.autopilot.executor.running = False
+
+    def resume(self) -> None:
+        """Continue the mission at its current item."""
+        self.autopilot.executor.start(resume=True)
+
+    def nav_target(self, dt: float) -> "NavTarget":
+        """Return the mission's target; start or resume the mission if it does not run."""
+        executor = self.autopilot.executor
+        if not executor.running:
+            executor.start()
+        return executor.update(dt)
+
+
+class VehicleControl(ABC):
+    """The control of one vehicle: its modes write a setpoint, which `kernel` turns into actuator commands."""
+
+    kind: ClassVar[str]  # copter, rover, rover_ackermann, plane
+    mav_type: ClassVar[int]  # MAV_TYPE
+    modes: ClassVar[Mapping[int, type[Mode]]]
+    first_mode: ClassVar[int]  # after boot
+    return_mode: ClassVar[int]  # RTL of failsafes and fences
+    smart_mode: ClassVar[int | None] = None  # return along the recorded path, where the type has that
+    stop_mode: ClassVar[int]  # LAND of a copter, HOLD of a rover
+    hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
+    parameters: ClassVar["tuple[Parameter, ...]"]
+    control_period_us: ClassVar[int]
+    channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
+    """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
+    widths: ClassVar[tuple[int, int, int]] = (0, 0, 0)  # of the rows of setpoint, gains and memory
+    kernel: ClassVar[Any]
+    """Compiled control: writes the actuator rows of some vehicles, also while they are disarmed."""
+    cruise: ClassVar[Any] = None  # compiled loop of steady flight; None: the mode runs every 20 ms
+    unsaved: ClassVar[tuple[str, ...]] = ("setpoint_row", "gains_row", "memory_row")  # views of the autopilot's rows
+    autopilot: "BuiltInAutopilot"
+
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
+        self.autopilot = autopilot
+        self.attach()
+
+    def attach(self) -> None:
+        """Use the autopilot's rows of setpoint, gains and memory."""
+        controls, index = self.autopilot.controls, self.autopilot.index
+        self.setpoint_row, self.gains_row = controls.setpoint[index], controls.gains[index]
+        self.memory_row = controls.memory[index]
+
+    def read_parameters(self) -> None:  # noqa: B027
+        """Derive gains and limits from the parameters, after each change."""
+
+    def end_steady(self) -> None:  # noqa: B027
+        """End the loop of steady flight, before the mode runs and at any input."""
+
+    def record_check(self) -> None:  # noqa: B027
+        """Note in steady flight that failsafes were checked."""
+
+    def end_decision(self) -> None:  # noqa: B027
+        """Hand over to the loop of steady flight if the mode has called its flight steady."""
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Handle a jump of the estimate by m: positions held in the world move along."""
+        self.autopilot.mode.shift(north, east, down)
+
+    @abstractmethod
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators, on arming and disarming."""
+
+    @abstractmethod
+    def update_landed(self, dt: float) -> None:
+        """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
+
+    def start_landing(self, reason: str, by: ModeReason = ModeReason.GCS_COMMAND) -> bool:
+        """Continue with the nearest landing sequence of the mission (DO_LAND_START); return whether it has one."""
+        autopilot, auto = self.autopilot, self.autopilot.mode_number("AUTO")
+        sequence = autopilot.executor.landing_start()
+        if sequence is None or auto is None or not autopilot.executor.set_current(sequence).accepted:
+            return False
+        if not autopilot.executor.running:
+            if not autopilot.set_mode(auto, f"landing sequence, {reason}", by).accepted:
+                return False
+            assert isinstance(autopilot.mode, MissionMode)
+            autopilot.mode.resume()
+        return True
+
+    def record_path(self) -> None:  # noqa: B027
+        """Note the position (10 Hz), where the type can return along its path."""
+
+    def outputs(self, commands: Floats) -> list[int]:
+        """Return the actuator row and set servos as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
+        pwm, values = list(self.autopilot.servos.widths), commands.tolist()
+        for channel, _, column, rest in self.channels:
+            pwm[channel - 1] = round(rest + (PWM_MAX - rest) * values[column])
+        return pwm
+
+
+def drives(kind: str) -> bool:
+    """Return whether a vehicle type stays on the ground: no altitude, throttle with reverse."""
+    return kind.startswith("rover")
+
+
+def find_vehicle(kind: str) -> type[VehicleControl]:
+    """Return the class of a vehicle type."""
+    from paddock.autopilot.vehicle_types import VEHICLE_TYPES
+
+    if kind not in VEHICLE_TYPES:
+        raise unknown_name("vehicle type", kind, VEHICLE_TYPES)
+    return VEHICLE_TYPES[kind]

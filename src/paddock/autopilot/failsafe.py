@@ -4,12 +4,12 @@ A failsafe triggers once its condition has lasted long enough and clears after t
 several active failsafes the one with the highest rank acts; a lower one that triggers later is only reported.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import hypot, isfinite, isnan, nan, radians, sqrt
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import drives
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
-from paddock.autopilot.vehicle import drives
 from paddock.compute.scalars import exp
 
 if TYPE_CHECKING:
@@ -29,28 +29,25 @@ SMOOTHING_TIME = 0.19  # s, of the mean specific force
 RANGE_STALE_US = 1_000_000
 
 
+@dataclass(eq=False)
 class Battery:
     """The battery monitor. A low level latches: the voltage recovers as soon as the load ends."""
 
     autopilot: "BuiltInAutopilot"
-    consumed: float  # mAh; NaN: not measured
-    level: int  # 0, LOW or CRITICAL
-    reason: str
-    _low_time: list[float]  # s below the voltage limit of each level
-    _limits: dict[int, tuple[float, float]]
-    _timer: float
-    _capacity: float
+    consumed: float = nan  # mAh; NaN: not measured
+    level: int = 0  # 0, LOW or CRITICAL
+    reason: str = ""
+    _low_time: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])  # s below the voltage limit of each level
+    _limits: dict[int, tuple[float, float]] = field(default_factory=dict)  # V and mAh, by level
+    _timer: float = 0.0  # s
+    _capacity: float = 0.0  # mAh
 
     def check_saved(self) -> bool:
         """Return whether a restored battery has the levels of all."""
         known = {level for level, _ in LEVELS}
         return len(self._low_time) == 3 and self._limits.keys() <= known and 0 <= self.level <= max(known)
 
-    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
-        self.autopilot = autopilot
-        self.consumed = nan
-        self.level, self.reason = 0, ""
-        self._low_time = [0.0, 0.0, 0.0]
+    def __post_init__(self) -> None:
         self.read_parameters()
 
     @property
@@ -86,6 +83,7 @@ class Battery:
                     self._check(level, volts, charge, dt)
 
     def _check(self, level: int, volts: float, charge: float, dt: float) -> None:
+        """Check the voltage and charge (mAh) limits of a level, `dt` s after the last check."""
         voltage = self.autopilot.sensors.battery_voltage
         self._low_time[level] = self._low_time[level] + dt if voltage < volts else 0.0
         if volts > 0.0 and self._low_time[level] > 0.0 and self._low_time[level] >= self._timer:
@@ -94,17 +92,13 @@ class Battery:
             self.level, self.reason = level, f"{self.remaining:.0f}mAh remaining"
 
 
+@dataclass(eq=False)
 class Health:
     """MAV_SYS_STATUS_SENSOR bits: sensors that have reported, that are enabled, and that are healthy now."""
 
     autopilot: "BuiltInAutopilot"
-    specific_force: float  # m/s2, mean magnitude
-    _present: int
-
-    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
-        self.autopilot = autopilot
-        self._present = CONTROLS | MOTORS | AHRS | PREARM
-        self.specific_force = GRAVITY
+    specific_force: float = GRAVITY  # m/s2, mean magnitude
+    _present: int = CONTROLS | MOTORS | AHRS | PREARM
 
     def update(self, dt: float) -> None:
         """Average the specific force and note which sensors report, `dt` s after the last time."""
@@ -204,7 +198,7 @@ def mode_of(autopilot: "BuiltInAutopilot", action: str) -> int | None:
 
 
 def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str, by: ModeReason) -> bool:
-    """Take the first action that is possible; return whether one was."""
+    """Take the first of the `actions` that is possible, for a `reason`, logged as `by`; return whether one was."""
     for action in actions:
         if action == DISARM:
             autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")
@@ -284,18 +278,16 @@ class Failsafes:
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.gcs_us = -1
-        self.gcs = Failsafe("GCS failsafe", "FS_GCS_ENABLE", 1, LINK_ERROR)
-        self.rc = Failsafe("Radio failsafe", "FS_THR_ENABLE", 2, RADIO_ERROR)
+        plane = "FS_SHORT_ACTN" in autopilot.parameters
+        radio = ("Long failsafe", "FS_LONG_ACTN") if plane else ("Radio failsafe", "FS_THR_ENABLE")
+        self.gcs = Failsafe("GCS failsafe", "FS_LONG_ACTN" if plane else "FS_GCS_ENABLE", 1, LINK_ERROR)
+        self.rc = Failsafe(*radio, 2, RADIO_ERROR)
         self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3, BATTERY_ERROR)
         self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, ESTIMATE_ERROR, POSITION_LOST)
         self.glitch = Failsafe("GPS glitch", "FS_EKF_ACTION", 0, ESTIMATE_ERROR, GLITCH_TIME)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5, BATTERY_ERROR)
-        self.all, self.short = [self.critical, self.position, self.low, self.rc, self.gcs], None
-        if "FS_SHORT_ACTN" in autopilot.parameters:
-            self.rc = Failsafe("Long failsafe", "FS_LONG_ACTN", 2, RADIO_ERROR)
-            self.gcs = Failsafe("GCS failsafe", "FS_LONG_ACTN", 1, LINK_ERROR)
-            self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1, RADIO_ERROR)
-            self.all = [self.critical, self.position, self.low, self.rc, self.gcs, self.short]
+        self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1, RADIO_ERROR) if plane else None
+        self.all = [self.critical, self.position, self.low, self.rc, self.gcs, *filter(None, (self.short,))]
         self._tilted = 0.0
 
     @property

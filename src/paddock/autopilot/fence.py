@@ -1,19 +1,19 @@
 """The geofence: circle and altitudes around home, and uploaded polygons and circles (zones)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import hypot, inf, isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from paddock.autopilot.contract import drives
 from paddock.autopilot.estimate import LocalFrame, Ned
 from paddock.autopilot.failsafe import GUIDED, STOP, mode_of, respond, steps
 from paddock.autopilot.guided import GuidedTarget, set_target
 from paddock.autopilot.mission_items import MissionItem, MissionResult, PlanKind, check_position
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
-from paddock.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -111,24 +111,20 @@ def _width(vertices: Sequence[MissionItem]) -> float:
     return max(abs(north * e - east * n) / length for north, east in points) if length > 0.0 else 0.0
 
 
+@dataclass(eq=False)
 class Fence:
     """Checks the fence ten times a second while FENCE_ENABLE is set and the position is valid."""
 
     unsaved: ClassVar[tuple[str, ...]] = ("_items", "_frame", "_zones")
+    autopilot: "BuiltInAutopilot"
+    breaches: int = 0  # bits of FENCE_TYPE that are breached now
+    count: int = 0  # breaches since boot
+    last: int = 0  # FENCE_BREACH of the last breach
+    last_us: int = 0  # its time
+    _acted_at: dict[int, float] = field(default_factory=dict)  # m outside at the last action, by bit
     _items: tuple[MissionItem, ...] = ()  # from which `_zones` were derived
     _frame: LocalFrame | None = None
     _zones: tuple[FenceZone, ...] = ()
-    autopilot: "BuiltInAutopilot"
-    breaches: int  # bits of FENCE_TYPE that are breached now
-    count: int  # breaches since boot
-    last: int  # FENCE_BREACH of the last breach
-    last_us: int  # its time
-    _acted_at: dict[int, float]  # m outside at the last action, by bit
-
-    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
-        self.autopilot = autopilot
-        self.breaches = self.count = self.last = self.last_us = 0
-        self._acted_at = {}
 
     @property
     def enabled(self) -> bool:
@@ -174,7 +170,7 @@ class Fence:
         return all(self.outside(bit, north, east, down) <= 0.0 for bit in (ALT_MAX, CIRCLE, POLYGON))
 
     def outside(self, bit: int, north: float, east: float, down: float) -> float:
-        """Return how far a point is outside one part of the fence, m; negative inside, -inf if that part is off."""
+        """Return how far a point (m) is outside the part `bit` of the fence, m; negative inside, -inf if it is off."""
         parameters = self.autopilot.parameters
         if not parameters.whole("FENCE_TYPE") & bit:
             return -inf

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import drives
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.mission_items import CLIMB_SPEEDS, POSITION_FRAMES, YAW_SPEED
 from paddock.autopilot.telemetry import Ack, CommandResult, denied, rejected, require, unsupported
-from paddock.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -52,7 +52,7 @@ def require_guided(autopilot: BuiltInAutopilot, what: str) -> None:
 
 
 def local_position(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, what: str) -> Ned:
-    """Return the position of a command in the local frame, m."""
+    """Return the position of a command in the local frame, m. p: its parameters. what: its name in refusals."""
     require_position(p, frame, what)
     position = autopilot.home_position.to_ned(p[4], p[5], p[6], frame)
     return require(position, rejected(f"{what}: no position estimate"))
@@ -108,7 +108,7 @@ def go_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
 def _set_position_target(
     autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed: float = nan, yaw: float = nan
 ) -> Ack:
-    """Go to a position, at the current altitude if none is given."""
+    """Go to the position in p (parameters), at the current altitude if none is given. speed: m/s. yaw: rad."""
     unknown = rejected("Target rejected: no position estimate")
     position = require(autopilot.home_position.to_ned(p[4], p[5], p[6], frame), unknown)
     require(bool(autopilot.estimate.position_ok), unknown)

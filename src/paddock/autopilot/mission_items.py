@@ -6,9 +6,9 @@ from enum import Enum, IntEnum
 from math import hypot, inf, isfinite, isnan, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import drives, find_vehicle
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.telemetry import Landed
-from paddock.autopilot.vehicle import drives, find_vehicle
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from paddock.autopilot.contract import PWM_MAX, PWM_MID, PWM_MIN, VehicleControl, drives
 from paddock.autopilot.parameters import AutopilotParameters, Parameter, ParamKind
-from paddock.autopilot.vehicle import PWM_MAX, PWM_MID, PWM_MIN, VehicleControl, drives
 
 INT8, INT16, INT32, REAL32 = ParamKind.INT8, ParamKind.INT16, ParamKind.INT32, ParamKind.REAL32
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from math import hypot, isfinite, isnan, sqrt
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import PWM_MAX, PWM_MIN, drives
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.failsafe import ACCEL, BARO, GPS, GYRO, MAG
 from paddock.autopilot.guided import GuidedTarget
@@ -33,7 +34,6 @@ from paddock.autopilot.telemetry import (
     require,
     unsupported,
 )
-from paddock.autopilot.vehicle import PWM_MAX, PWM_MIN, drives
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -73,23 +73,16 @@ LONGEST_TEST = 600.0  # s
 TEST_REST = 0.5  # share of the time of a motor
 
 
+@dataclass(eq=False)
 class Arming:
     """Arms and disarms one vehicle. The checks run once a second and on every attempt."""
 
     autopilot: BuiltInAutopilot
-    passes: bool
-    _checked_us: int
-    _attempt_us: int  # last failed attempt
-    _reported_us: int
-    _reported: list[str]
-
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
-        self.autopilot = autopilot
-        self.passes = False
-        self._checked_us = -CHECK_PERIOD_US
-        self._attempt_us = -REPORTED_FOR_US
-        self._reported_us = -REPEAT_US
-        self._reported = []
+    passes: bool = False
+    _checked_us: int = -CHECK_PERIOD_US
+    _attempt_us: int = -REPORTED_FOR_US  # last failed attempt
+    _reported_us: int = -REPEAT_US
+    _reported: list[str] = field(default_factory=list)
 
     def update(self) -> None:
         """Run the checks; after a failed attempt, repeat what still fails."""

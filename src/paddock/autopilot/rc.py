@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import PWM_MID, PWM_MIN, drives
 from paddock.autopilot.parameter_tables import switch_prefix
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
-from paddock.autopilot.vehicle import PWM_MID, PWM_MIN, drives
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -35,6 +35,7 @@ class Sticks:
         return len(self.pwm) == CHANNELS and all(0 <= width <= UNCHANGED for width in self.pwm)
 
 
+@dataclass(eq=False)
 class RcInput:
     """RC as the vehicle receives it. `sticks` keep their last values until the input counts as lost.
 
@@ -42,15 +43,10 @@ class RcInput:
     """
 
     autopilot: "BuiltInAutopilot"
-    sticks: Sticks
-    _switch: int  # position of the mode switch; 0: none
-    _switch_applied: int  # position applied last
-    _switch_us: int  # time of its last change
-
-    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
-        self.autopilot = autopilot
-        self.sticks = Sticks()
-        self._switch = self._switch_applied = self._switch_us = 0
+    sticks: Sticks = field(default_factory=Sticks)
+    _switch: int = 0  # position of the mode switch; 0: none
+    _switch_applied: int = 0  # position applied last
+    _switch_us: int = 0  # time of its last change
 
     @property
     def seen(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import PWM_MID, PWM_MIN, VehicleControl
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control import copter_cruise
 from paddock.autopilot.control.copter import copter_control, write_gains
@@ -39,7 +40,6 @@ from paddock.autopilot.modes import find_modes
 from paddock.autopilot.modes.plane_auto import PlaneAuto
 from paddock.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.autopilot.telemetry import Landed, Severity
-from paddock.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
 from paddock.autopilot.vehicle_data import MOTORS, Floats
 
 Position = TypeVar("Position", bound=tuple[float, ...])  # m north, east (, down)

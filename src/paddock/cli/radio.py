@@ -110,27 +110,27 @@ def fit(
     at = None if transmitter is None else _point(transmitter, "--transmitter")
     named = f"{Path(samples).stem or 'map'}{MAP_SUFFIX}"
     target = _output(Path(named if out is None else out), MAP_SUFFIX, "a map is an")
-    given = read_samples(samples)
-    found = fit_map(given, at, float("nan") if frequency is None else frequency, seed)
-    held_out = cross_validate(given, at, folds, seed)[0] if folds else float("nan")
-    found.map.save(target)
-    x, y, z = found.map.transmitter.tolist()
+    measured = read_samples(samples)
+    fit = fit_map(measured, at, float("nan") if frequency is None else frequency, seed)
+    held_out = cross_validate(measured, at, folds, seed)[0] if folds else float("nan")
+    fit.map.save(target)
+    x, y, z = fit.map.transmitter.tolist()
     tree: dict[str, Any] = {
         "map": str(target.resolve()),
-        "samples": len(given.dbm),
-        "places": int(places_of(given).max()) + 1,
+        "samples": len(measured.dbm),
+        "places": int(places_of(measured).max()) + 1,
         "places_needed": least_places(folds) if folds else 0,
-        "splats": found.map.splats,
-        "seconds": round(found.seconds, 3),
+        "splats": fit.map.splats,
+        "seconds": round(fit.seconds, 3),
         "held_out_error": held_out if isfinite(held_out) else None,
         "folds": folds,
-        "leave_one_out_error": found.leave_one_out,
+        "leave_one_out_error": fit.leave_one_out,
         "transmitter": [x, y, z],
         "transmitter_given": at is not None,
-        "exponent": found.map.exponent,
+        "exponent": fit.map.exponent,
     }
     if frequency is not None:
-        tree["eirp"] = _eirp(found.map, frequency)
+        tree["eirp"] = _eirp(fit.map, frequency)
     print(json_format.dumps(tree, indent=2) if json else "\n".join(_fit_lines(tree)))
     return 0
 
@@ -178,13 +178,13 @@ def _fit_lines(tree: dict[str, Any]) -> list[str]:
     return [f"{name:<15} {value}" for name, value in rows.items()]
 
 
-def _eirp(found: RadioMap, frequency: float) -> float:
+def _eirp(radio_map: RadioMap, frequency: float) -> float:
     """Return the radiated power (dBm) whose free-space loss at 1 m gives the prior's level there."""
     from math import log10, pi
 
     from paddock.radio.physics.propagation import LIGHT
 
-    return float(found.file.prior[0]) + 20.0 * log10(4.0 * pi * frequency / LIGHT)
+    return float(radio_map.file.prior[0]) + 20.0 * log10(4.0 * pi * frequency / LIGHT)
 
 
 @radio.command
@@ -218,9 +218,9 @@ def query(
         raise PaddockError("give the points with --at x,y,z or with --points FILE")
     if Path(map_file).suffix.lower() in (".csv", ".parquet", ".pq"):
         raise PaddockError(f"{map_file}: not a radio map (.npz): `paddock radio fit` makes a map of samples")
-    found = load_map(map_file)
-    places = np.array([_point(one, "--at") for one in at or []]) if points is None else read_points(points)
-    values = found.query(places)
+    radio_map = load_map(map_file)
+    places = np.array([_point(text, "--at") for text in at or []]) if points is None else read_points(points)
+    values = radio_map.query(places)
     if json:
         print("\n".join(_objects(places, values)))
         return 0
@@ -324,19 +324,20 @@ def _map_grid(source: str, height: float | None, area: tuple[float, float, float
     from paddock.radio.maps import load_map
     from paddock.radio.maps.fitting import HeatMap
 
-    found = load_map(source)
-    samples = found.file.samples.astype(np.float64)
+    radio_map = load_map(source)
+    samples = radio_map.file.samples.astype(np.float64)
     if height is None:
         height = round(float(np.median(samples[:, 2])), 1) if len(samples) else HEIGHT
-    x, y = _axes(area or _box(samples if len(samples) else found.file.splats))
+    x, y = _axes(area or _box(samples if len(samples) else radio_map.file.splats))
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    values = found.query(np.column_stack([places, np.full(len(places), height)])).power.reshape(len(y), len(x))
+    values = radio_map.query(np.column_stack([places, np.full(len(places), height)])).power.reshape(len(y), len(x))
     near = samples
     if len(samples):
         within = max(2.0, 0.05 * float(np.ptp(samples[:, 2])))
         near = samples[np.abs(samples[:, 2] - height) <= within]
-    tx, ty, _ = found.transmitter.tolist()
-    mark = ("transmitter", tx, ty, "station") if found.file.given else ("transmitter (estimated)", tx, ty, "estimate")
+    tx, ty, _ = radio_map.transmitter.tolist()
+    known = radio_map.file.given
+    mark = ("transmitter" if known else "transmitter (estimated)", tx, ty, "station" if known else "estimate")
     return HeatMap(x, y, values, height, samples=near, marks=[mark])
 
 
@@ -358,24 +359,26 @@ def _scenario_grid(
     scenario = load_scenario(source)
     stations = () if scenario.radio is None else scenario.radio.stations
     if area is None:
-        near = np.array([one.position for one in stations] or [(0.0, 0.0, 0.0)])
+        near = np.array([known.position for known in stations] or [(0.0, 0.0, 0.0)])
         low, high = near[:, :2].min(axis=0) - AROUND, near[:, :2].max(axis=0) + AROUND
         area = (*low.tolist(), *high.tolist())
     x, y = _axes(area)
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     with Simulation(scenario) as sim:
         ground = sim.engine.world.heights
-        found = sim.radio.levels(np.column_stack([places, ground(*places.T) + height]), station, receiver)
+        heard = sim.radio.levels(np.column_stack([places, ground(*places.T) + height]), station, receiver)
         scenery = sim.engine.world.scenery
-        marks = [(one.name, *one.position[:2], "station") for one in sim.radio.stations if station in (None, one.name)]
-        marks += [(one.name, *one.position[:2], "jammer") for one in sim.radio.jammers() if one.position is not None]
+        shown = [view for view in sim.radio.stations if station in (None, view.name)]
+        marks = [(view.name, *view.position[:2], "station") for view in shown]
+        jammers = [(view.name, view.position) for view in sim.radio.jammers()]
+        marks += [(name, *position[:2], "jammer") for name, position in jammers if position is not None]
         outlines = []
         if scenery is not None:
             solids = scenery.obstacles.table
             at = ground(*solids[:, :2].T) + height
             reaching = np.flatnonzero((solids[:, SHAPE] == BOX) & (solids[:, LOW] <= at) & (at < solids[:, HIGH]))
             outlines = [scenery.obstacles.outline(int(k)) for k in reaching]
-    values = (found.sinr if sinr else found.power).reshape(len(y), len(x))
+    values = (heard.sinr if sinr else heard.power).reshape(len(y), len(x))
     what = ("SINR", "dB") if sinr else ("received power", "dBm")
     return HeatMap(x, y, values, height, *what, marks=marks, outlines=outlines)
 

@@ -21,7 +21,6 @@ from paddock.client.session import (
     operation_request,
     result_value,
 )
-from paddock.client.states import sensors_of
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.messages.requests import ControlRequestMessage, Direct
 from paddock.wire.operations import OPERATIONS
@@ -42,7 +41,7 @@ class RemoteControlRequest:
     @cached_property
     def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Vehicle -> sensor -> reading -> value, as returned by `sensors()`."""
-        return {name: sensors_of(self.snapshot, name) for name in self.vehicles}
+        return {name: self.snapshot.sensors(name) for name in self.vehicles}
 
 
 Handler = Callable[[RemoteControlRequest], Commands | None]

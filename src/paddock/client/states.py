@@ -54,31 +54,6 @@ class StateReader:
         return Snapshot(state.tick, state.sim_time, state.run, layout, frozen(buffer))
 
 
-def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
-    """Return the sensor readings of a vehicle or a fleet in a snapshot: sensor -> reading -> value or (n,) array.
-
-    Arrays of sensors are (*shape), of a fleet (n, *shape); their fleets have one tick per vehicle.
-    """
-    readings: dict[str, dict[str, Any]] = {}
-    whole = target in snapshot.fleets and target not in snapshot
-    found: Any = snapshot.fleet(target) if whole else snapshot[target]
-    for column in found.columns:
-        sensor, dot, reading = column.partition(".")
-        if dot and f"{sensor}.sample_tick" in found.columns:  # commands have a dot too
-            readings.setdefault(sensor, {})[reading] = found[column]
-    for array in found.arrays:
-        sensor, _, reading = array.partition(".")
-        readings[sensor][reading] = found[array]
-    with_arrays = {array.partition(".")[0] for array in found.arrays}
-    for sensor, values in readings.items():
-        tick = values["sample_tick"]
-        if whole and sensor in with_arrays:
-            values["sample_tick"] = tick.astype(np.int64)
-        else:
-            values["sample_tick"] = int(tick[0] if whole and len(tick) else tick)
-    return readings
-
-
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
 ALONE = (EVENT, MARKERS)  # topics of messages that need no roster; the others are states
 

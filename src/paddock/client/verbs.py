@@ -7,9 +7,12 @@ returns an attribute, or a coroutine in the asynchronous client: `sim.tick`, `aw
 
 import os
 import sys
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from math import inf, nan
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -17,17 +20,20 @@ from numpy.typing import NDArray
 
 from paddock.client.control import Callbacks, Controls, checked_inputs
 from paddock.client.page import NotebookPage
-from paddock.client.results import reader_of
 from paddock.client.session import ClientRequest, Session, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, PaddockError, suggestion
+from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage
-from paddock.wire.messages.states import EventMessage
+from paddock.wire.mission_results import view_from
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
-from paddock.world.markers import Marker
+from paddock.wire.radio_results import Received
+from paddock.wire.results import EventRecord
+from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
+from paddock.world.transforms import Transform
 
 
 class Verbs:
@@ -171,7 +177,7 @@ class RemoteEvents(RemotePart, part="events"):
         """Return `since(number)`."""
         return self.since(since)
 
-    def on(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
+    def on(self, callback: Callable[[EventRecord], object]) -> Callable[[], None]:
         """Call `callback(event)` for every event; returns a function to end it."""
         return self._sim._watch(EVENT, callback)
 
@@ -398,3 +404,70 @@ def _ids(target: Any) -> NDArray[Any]:
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise InvalidValueError(f"a command is for a name, an id, or a list of ids, not {target!r}")
     return ids
+
+
+# results -------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def reader_of(operation: Operation) -> Callable[[Any], Any] | None:
+    """Return the function that reads the result of an operation; None if that is returned as it is."""
+    if operation.name in OTHER_FORMS:
+        return OTHER_FORMS[operation.name]
+    kind = operation.result
+    return (lambda value: typed(kind, value)) if _has_class(kind) else None
+
+
+def _has_class(kind: Any) -> bool:
+    return hasattr(kind, "_fields") or any(map(_has_class, get_args(kind)))
+
+
+def typed(kind: Any, value: Any) -> Any:
+    """Return a value of the wire as one of a type: named tuples, tuples, lists, objects; null as None or NaN."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return None if value is None else typed(next(one for one in inner if one is not NoneType), value)
+    if hasattr(kind, "_fields"):
+        hints = get_type_hints(kind)
+        return kind(**{name: typed(hints[name], one) for name, one in value.items()})
+    if origin is list:
+        return [typed(inner[0], one) for one in value]
+    if origin is dict:
+        return {name: typed(inner[1], one) for name, one in value.items()}
+    if origin is tuple:
+        return tuple(value)
+    return nan if kind is float and value is None else value
+
+
+def _placed_marker(tree: dict[str, Any]) -> PlacedMarker:
+    marker = Marker(**{name: tree[name] for name in MARKER_FIELDS})
+    return PlacedMarker(marker, tree["since"], inf if tree["expires"] is None else tree["expires"], tree["source"])
+
+
+def _track(tree: dict[str, Any] | None) -> Any:
+    from paddock.track.loading import track_from
+
+    return None if tree is None else track_from(tree)
+
+
+def _received(tree: dict[str, Any]) -> Received:
+    data = b64decode(tree["data"]) if tree["base64"] else tree["data"]
+    return Received(**{name: one for name, one in tree.items() if name != "base64"} | {"data": data})
+
+
+def _links(tree: dict[str, Any]) -> Any:
+    from paddock.radio.links.table import Links
+
+    return Links(**tree | {"peer": tree["peer"].astype(np.int32), "up": tree["up"].astype(np.uint8)})
+
+
+OTHER_FORMS: dict[str, Callable[[Any], Any]] = {
+    "placed_markers": lambda trees: list(map(_placed_marker, trees)),
+    "transform": lambda tree: Transform(tree["position"], tree["quaternion"]),
+    "track": _track,
+    "standings": lambda tree: standings_from(tree) if tree else None,
+    "mission_view": lambda tree: view_from(tree) if tree else None,
+    "radio_received": lambda trees: list(map(_received, trees)),
+    "radio_links": _links,
+}
+"""Operation -> function that reads its result."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute import math as own
-from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields, shared_tuple
+from paddock.compute.kernel import Argument, Bundle, Each, KernelSpec, Rows, Shared, fields, shared_tuple
 from paddock.compute.twin import reached
 from paddock.errors import CodeError, PaddockError, code_error, code_place, reason, suggestion
 
@@ -112,7 +112,7 @@ def _problems(function: FunctionType, arguments: Mapping[str, Argument]) -> Iter
         elif one.opname.startswith("LOAD_FAST") and after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             name = one.argval if isinstance(one.argval, str) else one.argval[-1]
             argument = arguments.get(name) if name not in changed else None
-            if isinstance(argument, Rows | Shared) and not hasattr(given := _sample(argument), after.argval):
+            if isinstance(argument, Rows | Shared | Bundle) and not hasattr(given := _sample(argument), after.argval):
                 yield line, reason(AttributeError(name=after.argval, obj=given), ())
         elif one.opname == "LOAD_GLOBAL":
             attribute = after.argval if after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
@@ -149,6 +149,8 @@ def _sample(argument: Argument) -> Any:
         if isinstance(argument, Shared) and argument.tables:
             return shared_tuple(argument)(*values, *(PATH.copy() for _ in argument.tables))
         return argument.fields(*values)
+    if isinstance(argument, Bundle):
+        return argument.fields(*map(_sample, argument.parts))
     if isinstance(argument, Each) or argument.type == "int64":
         return 1
     return 0.01 if argument.type == "number" else PATH.copy()

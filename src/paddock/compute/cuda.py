@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.contract import compile_error
 from paddock.compute.kernel import (
+    Bundle,
     Each,
     KernelSpec,
     Rows,
@@ -178,7 +179,7 @@ def cuda_source(spec: KernelSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _loaded(a: Rows | Shared | Each) -> str:
+def _loaded(a: Rows | Shared | Each | Bundle) -> str:
     if isinstance(a, Rows):
         values = [f"{a.name}[{k}, i]" for k in range(len(fields(a.fields)))]
     elif isinstance(a, Shared):
@@ -187,6 +188,8 @@ def _loaded(a: Rows | Shared | Each) -> str:
             f"{a.name}_varying[{varying[f]}, i]" if f in varying else f"{a.name}[{k}]"
             for k, f in enumerate(fields(a.fields))
         ] + [f"{a.name}_{name}" for name in a.tables]
+    elif isinstance(a, Bundle):
+        values = [part.name if isinstance(part, Value) else f"{part.name}[i]" for part in a.parts]
     else:
         return f"{a.name}[i]"
     return f"{a.name}_tuple({', '.join(values)})"

@@ -71,7 +71,16 @@ class Value:
     type: str = "number"
 
 
-Argument = Rows | Shared | Each | Value
+@dataclass(frozen=True)
+class Bundle:
+    """A named tuple of arguments that a call passes one by one."""
+
+    name: str
+    fields: type
+    parts: tuple[Each | Value, ...]
+
+
+Argument = Rows | Shared | Each | Value | Bundle
 
 
 @dataclass(frozen=True)
@@ -214,7 +223,7 @@ class Kernel(CompiledKernels):
         table, row = types.Array(number, 2, "C"), types.Array(number, 1, "C")
         values = {"number": number, "int64": int64, "table": table, "fixed table": types.Array(number, 2, "C", True)}
         found: list[Any] = [int64, int64]
-        for a in self.spec.arguments:
+        for a in _passed(self.spec.arguments):
             if isinstance(a, Shared):
                 found += [row, *[table] * (bool(a.varying) + len(a.tables))]
             elif isinstance(a, Each):
@@ -246,7 +255,7 @@ def kernel(spec: KernelSpec) -> Kernel:
 
 def tuple_classes(spec: KernelSpec) -> dict[str, type]:
     """Map the names that the generated source uses to the named tuple classes."""
-    classes = {a.name: a.fields if isinstance(a, Rows) else shared_tuple(a) for a in _tuples(spec.arguments)}
+    classes = {a.name: shared_tuple(a) if isinstance(a, Shared) else a.fields for a in _tuples(spec.arguments)}
     return {_class_name(name): tuple_class for name, tuple_class in classes.items()}
 
 
@@ -266,8 +275,13 @@ def _with_tables(base: type, tables: tuple[str, ...]) -> type:
     return made
 
 
-def _tuples(arguments: Sequence[Argument]) -> list[Rows | Shared]:
-    return [a for a in arguments if isinstance(a, Rows | Shared)]
+def _tuples(arguments: Sequence[Argument]) -> list[Rows | Shared | Bundle]:
+    return [a for a in arguments if isinstance(a, Rows | Shared | Bundle)]
+
+
+def _passed(arguments: Sequence[Argument]) -> list[Rows | Shared | Each | Value]:
+    """Return the arguments of a call: the parts of a bundle one by one."""
+    return [part for a in arguments for part in (a.parts if isinstance(a, Bundle) else (a,))]
 
 
 def alarm_calls(spec: KernelSpec) -> dict[str, Function]:
@@ -401,7 +415,7 @@ def alarm_lines(spec: KernelSpec, before: str, after: str, flat: str, environmen
 def parameter_names(arguments: Sequence[Argument]) -> list[str]:
     """Return the kernel's parameters: one array per argument; after a shared tuple, varying fields and tables."""
     names = []
-    for a in arguments:
+    for a in _passed(arguments):
         names += [] if isinstance(a, Rows) and a.access == "watch" else [a.name]
         if isinstance(a, Shared):
             names += [f"{a.name}_{name}" for name in ((("varying",) if a.varying else ()) + a.tables)]
@@ -437,6 +451,8 @@ def _call_argument(a: Argument) -> str:
     if isinstance(a, Shared):
         values = [f"{a.name}_{f}[i]" if f in a.varying else f"{a.name}_{f}" for f in fields(a.fields)]
         return f"{_class_name(a.name)}({', '.join([*values, *(view for view, _ in _views([a]))])})"
+    if isinstance(a, Bundle):
+        return f"{_class_name(a.name)}({', '.join(map(_call_argument, a.parts))})"
     return f"{a.name}[i]" if isinstance(a, Each) else a.name
 
 

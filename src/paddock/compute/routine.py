@@ -46,15 +46,18 @@ class Routine(Generic[P, R]):
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run the compiled function."""
-        if self.items is not None:
+        threads = 1
+        if self.parallel:
             few = FEW_ITEMS if self.few is None else self.few
-            if self.items(*arguments, **named) < few:
+            if self.items is None or self.items(*arguments, **named) >= few:
+                threads = thread_count()
+            if threads == 1:  # its code takes half the time to compile
                 return self.alone(*arguments, **named)
         if self._compiled is None:
             self._compiled = self._compile()
         if not self.parallel:
             return self._compiled(*arguments, **named)  # type: ignore[no-any-return]
-        return launch(thread_count(), self._compiled, *arguments, **named)  # type: ignore[no-any-return]
+        return launch(threads, self._compiled, *arguments, **named)  # type: ignore[no-any-return]
 
     @cached_property
     def alone(self) -> "Routine[P, R]":

@@ -81,12 +81,6 @@ class Applier:
         with self.rebuilding:
             return self.world.has(vehicle)
 
-    def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Return the last delivered readings of the sensors of a vehicle or fleet."""
-        program, rows = self.found(target)
-        one = bool(program.fleet.single or target != program.fleet.name)
-        return program.readings(rows, self.world.clock.tick, one)
-
     # checking, from any thread ---------------------------------------------------------------------------------------
 
     def checked(self, action: actions.Action) -> actions.Action:

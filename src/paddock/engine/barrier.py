@@ -9,6 +9,7 @@ neither the program nor the wall clock.
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Any, Protocol
 
@@ -21,7 +22,6 @@ from paddock.errors import PaddockError
 from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
 
-Readings = dict[str, dict[str, Any]]
 Checked = tuple[CommandAction, tuple[int, ...]]
 """A command with the `Applier.version` at which it was checked; (): not checked."""
 Check = Callable[[CommandAction], Checked]
@@ -39,7 +39,12 @@ class CommandRequest:
     deadline: float  # s on the monotonic clock
     vehicles: tuple[str, ...]
     snapshot: Snapshot
-    sensors: Mapping[str, Readings]  # vehicle -> sensor -> reading -> value, as from `Simulation.sensors`
+
+    @cached_property
+    def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Vehicle -> sensor -> reading -> value, as returned by `Simulation.sensors`; empty for one that is gone."""
+        known = (*self.snapshot.fleets, *(name for name in self.vehicles if name in self.snapshot))
+        return {name: self.snapshot.sensors(name) if name in known else {} for name in self.vehicles}
 
 
 OnRequest = Callable[["Claim", CommandRequest], None]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from paddock.track.loading import track_of
 from paddock.track.track import Track
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.vehicles.parts.prop import Command as PropCommand
+from paddock.wire.results import PlannedRoute
 from paddock.world.columns import Floats, Pose, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms
 from paddock.world.snapshot import Snapshot
@@ -538,16 +539,6 @@ def read_only(poses: Floats) -> Floats:
 
 NO_POSES = read_only(np.zeros((POSE_ROWS, 1)))
 """The poses of a target that does not exist."""
-
-
-class PlannedRoute(NamedTuple):
-    """A line that vehicles follow, or a point that they go to."""
-
-    fleet: str
-    ids: Ints
-    behaviour: str
-    closed: bool  # the last point joins the first
-    points: Floats  # (k, 3) m
 
 
 def planned_routes(fleet: str, ids: Ints, setup: RuleSetup) -> Iterator[PlannedRoute]:

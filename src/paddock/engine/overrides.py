@@ -20,7 +20,6 @@ from paddock.engine.behaviours import (
     MEMORY,
     FleetBehaviour,
     HeardBlocks,
-    PlannedRoute,
     PoseBlocks,
     RuleSetup,
     check_hearing,
@@ -36,6 +35,7 @@ from paddock.scenario import BehaviourChoice
 from paddock.scenario.base import Behaviour
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.track.track import Track
+from paddock.wire.results import BehaviourOverride, PlannedRoute
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.parts import VEHICLE, array, fresh, mapping, part
@@ -48,14 +48,6 @@ CHOICE: TypeAdapter[BehaviourChoice] = TypeAdapter(Behaviour)
 
 ReportLost = Callable[[str, str | None], None]
 """(fleet name, or `name number` of an override; name of the lost target or None), called after each decision."""
-
-
-class BehaviourOverride(NamedTuple):
-    """An override in force."""
-
-    ids: Ints
-    behaviour: str
-    options: dict[str, Any]
 
 
 class OverridePart(NamedTuple):

@@ -355,28 +355,6 @@ class FleetProgram:
         given = {"state": state, "command": command, "parameters": parameters}
         return {**given, "dynamics": {"substeps": self.substeps}}
 
-    def readings(self, rows: Ints, tick: int, one: bool) -> dict[str, dict[str, Any]]:
-        """Return sensor -> reading -> a number for one vehicle, else an array (n,); with the tick of the sample."""
-        result: dict[str, dict[str, Any]] = {}
-        for name, sensor in self.sensors.items():
-            sensor.arrive(tick)
-            columns = sensor.readings()
-            values: dict[str, Any] = {
-                key: float(column[rows[0]]) if one else column[rows].copy() for key, column in columns.items()
-            }
-            for key in sensor.arrays:
-                values[key] = sensor.array(key)[rows[0] if one else rows].copy()
-            result[name] = {**values, "sample_tick": self._sampled(sensor, rows, one)}
-        return result
-
-    @staticmethod
-    def _sampled(sensor: FleetSensor, rows: Ints, one: bool) -> Any:
-        """Return the tick of the readings; of a sensor with arrays, one for each vehicle of a fleet."""
-        if not sensor.arrays:
-            return sensor.sample_tick
-        ticks = sensor.sample_ticks[rows].astype(np.int64)
-        return int(ticks[0]) if one else ticks
-
     def appearance(self) -> dict[str, Any]:
         """Return the preset and the dimensions (m), for viewers."""
         preset = self.entry.get("preset")

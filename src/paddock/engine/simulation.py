@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from paddock.engine import actions, services
 from paddock.engine.barrier import Claim, Handler, OnRequest, answering
-from paddock.engine.behaviours import PlannedRoute, road_trees
+from paddock.engine.behaviours import road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine
-from paddock.engine.overrides import BehaviourOverride, fleet_routes
+from paddock.engine.overrides import fleet_routes
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, PaddockError, whole_number
@@ -17,12 +17,13 @@ from paddock.scenario.vehicle import with_files
 from paddock.track.loading import scenery_with_track
 from paddock.track.standings import Standings
 from paddock.track.track import Track
+from paddock.wire.results import BehaviourOverride, PlannedRoute
 from paddock.world.archive import pack
 from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:  # planning is imported for a mission only
-    from paddock.planning.mission.state import MissionView
+    from paddock.wire.mission_results import MissionView
 
 
 class Simulation:
@@ -184,7 +185,7 @@ class Vehicles:
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or fleet's sensors: sensor -> reading -> value or (n,) array."""
         self._engine.thread.refuse_elsewhere("sensors()")
-        return self._engine.applier.readings(target)
+        return self._engine.publisher.snapshot().sensors(target)
 
     def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Return every state, command and parameter column of a vehicle: group -> name -> value.
@@ -324,7 +325,7 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.state import MissionView
+        from paddock.wire.mission_results import MissionView
 
         if name not in MissionView._fields:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")

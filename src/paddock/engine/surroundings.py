@@ -141,6 +141,10 @@ class Surroundings:
             if program.model.name == CONE_MODEL:
                 self._moving.append(self._cone_fleet(program, movable.get(name, ()), obstacles))
 
+    def _colour(self, k: int, name: str) -> int:
+        """Return the colour of the cone that is obstacle `k`: that of the track, else the one in its name."""
+        return int(self.world.track.colours[k - self._of_track]) if k >= self._of_track else colour_named(name)
+
     def _number(self, k: int) -> int:
         """Return the number of the cone that is obstacle `k` of the world with its track."""
         return k - self._of_track if k >= self._of_track else OBSTACLE_CONES + k
@@ -152,7 +156,7 @@ class Surroundings:
         for x, y, low, high, k in obstacles.table[:, [X, Y, LOW, HIGH, ENTRY]].tolist():
             entry = obstacles.entries[int(k)]
             if entry.cone is not None:
-                rows.append((x, y, low, colour_named(entry.name), self._number(int(k)), high - low))
+                rows.append((x, y, low, self._colour(int(k), entry.name), self._number(int(k)), high - low))
                 keys.append(cone_key(entry.cone))
         return Cones(np.array(rows, np.float64).reshape(-1, CONE.size), np.array(keys, np.int64))
 
@@ -165,7 +169,7 @@ class Surroundings:
         for row, member in enumerate(fleet.members[fleet.rows].tolist()):
             if member < len(places):
                 cone = obstacles[places[member]].cone
-                table[row, CONE.colour] = colour_named(obstacles[places[member]].name)
+                table[row, CONE.colour] = self._colour(places[member], obstacles[places[member]].name)
                 table[row, CONE.number] = self._number(places[member])
                 keys[row] = cone_key(cone)
         table[:, CONE.height] = 2.0 * self._constants[fleet.name][:, SOLID.half + 2]

@@ -153,9 +153,7 @@ class BarrierStage:
                 self.mailbox.post(action, tick, claim.name, checked_at)
 
     def _request(self, claim: Claim, tick: int, deadline: float) -> None:
-        exists = self.applier.exists
-        sensors = {name: self.applier.readings(name) if exists(name) else {} for name in claim.vehicles}
-        claim.request(CommandRequest(tick, deadline, claim.vehicles, self.publisher.snapshot(), sensors))
+        claim.request(CommandRequest(tick, deadline, claim.vehicles, self.publisher.snapshot()))
 
     def _late(self, claim: Claim, tick: int) -> list[Checked] | None:
         """Apply the policy for a missing reply."""

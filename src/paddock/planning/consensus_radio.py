@@ -17,6 +17,7 @@ from paddock.planning.solver.methods.cbba import Beliefs, Consensus, Options, bi
 from paddock.radio.packets.layout import BROADCAST, DELIVERED, FORGED, MAIL_NUMBER, airtime
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.network import Ints, component_labels
+from paddock.wire.radio_results import Agreement, Assignment
 from paddock.world.columns import Floats
 from paddock.world.fleet import draw_uniforms
 
@@ -25,31 +26,6 @@ JITTER, JITTER_PURPOSE = 0.8, 904  # share of a round within which vehicles send
 KEPT_ROUNDS = 64  # older messages are ignored
 CALM_FACTOR, CALM = 4, 16  # vehicles that disagree give up after 4 n + 16 rounds without a change
 Sent = tuple[Floats, Ints, Ints]
-
-
-class Agreement(NamedTuple):
-    """How rounds over radio ended."""
-
-    agreed: bool  # whether all believe in the same winners
-    rounds: int  # until the last change
-    seconds: float  # of simulated time
-    sent: int  # messages
-    received: int  # receptions of all vehicles
-    conflicts: int  # tasks in the bundles of several vehicles
-    unassigned: int  # tasks in no bundle
-    parts: int  # groups of vehicles that hear each other, directly or over others of them
-    settled: bool = False  # whether the vehicles of each part agree
-
-    def describe(self) -> str:
-        """Return the result in one line."""
-        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
-        heard = self.received / max(self.sent, 1)
-        took = f"{rounds}, {self.seconds:g} s in all; {self.sent} messages, each heard by {heard:.1f} on average"
-        if self.agreed:
-            return f"agreed after {took}"
-        among = ", which agree among themselves" if self.settled else ""
-        apart = f"; there are {self.parts} groups that do not hear each other{among}" if self.parts > 1 else ""
-        return f"did not agree after {took}; {self.conflicts} tasks with several winners{apart}"
 
 
 class RadioConsensus:
@@ -132,10 +108,10 @@ class RadioConsensus:
                 break
         return self.result()
 
-    def assigned(self, most: int = 1000) -> tuple[list[int | None], Agreement]:
+    def assigned(self, most: int = 1000) -> Assignment:
         """Run rounds as `run`; return the first task of each vehicle and how the rounds ended."""
         ended = self.run(most)
-        return [order[0] if order else None for order in self.consensus.orders()], ended
+        return Assignment([order[0] if order else None for order in self.consensus.orders()], ended)
 
     @property
     def _settled(self) -> bool:

@@ -77,9 +77,9 @@ def checked_changes(changes: Mapping[str, Any], restoring: bool = False) -> dict
 def _position(value: Any) -> list[float]:
     values = value.tolist() if isinstance(value, np.ndarray) else value
     if isinstance(values, list | tuple) and len(values) == 3:
-        plain = [as_plain(one) for one in values]
-        if all(_is_number(one) and abs(one) <= FARTHEST_PLACE for one in plain):
-            return [float(one) for one in plain]
+        plain = [as_plain(number) for number in values]
+        if all(_is_number(number) and abs(number) <= FARTHEST_PLACE for number in plain):
+            return [float(number) for number in plain]
     raise InvalidValueError(f"position must be [x, y, z] in m, not {value!r}")
 
 
@@ -87,12 +87,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def checked_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return `bits`, `hops` and `lifetime` (s) of a message as plain numbers, without those that are None.
 
     InvalidValueError for values that are not valid.
     """
-    checked = {name: as_plain(value) for name, value in given.items() if value is not None}
+    checked = {name: as_plain(value) for name, value in options.items() if value is not None}
     for name, low, high in (("bits", 0, MOST_BITS), ("hops", 1, MOST_HOPS)):
         if name in checked and not (type(checked[name]) is int and low <= checked[name] <= high):
             raise InvalidValueError(f"send: {name} is a whole number from {low} to {high}, not {checked[name]!r}")
@@ -110,8 +110,8 @@ def checked_assignment(
     InvalidValueError for values that are not valid.
     """
     listed = not isinstance(vehicles, str) and np.iterable(vehicles)
-    names = [as_plain(one) for one in vehicles] if listed else []
-    if not names or not all(isinstance(one, str) or type(one) is int for one in names):
+    names = [as_plain(vehicle) for vehicle in vehicles] if listed else []
+    if not names or not all(isinstance(vehicle, str) or type(vehicle) is int for vehicle in names):
         raise InvalidValueError(f"assign: vehicles is a list of names or ids, not {vehicles!r:.60}")
     try:
         costs = np.array(cost, np.float64)

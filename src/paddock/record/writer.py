@@ -26,6 +26,7 @@ from paddock.record.radio import radio_scene
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import states
 from paddock.wire.radio_results import RadioTree
+from paddock.wire.results import ActionRecord, EventRecord
 from paddock.world.layout import Layout
 from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
@@ -239,7 +240,7 @@ class RecordingWriter:
 
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
         """Write an action applied to the run."""
-        action = states.ActionMessage(**posted.to_tree())
+        action = ActionRecord(**posted.to_tree())
         self.writer.write(channels.ACTIONS, log_time, wall_time, states.encode_action(action))
         if isinstance(posted.action, FrameAction):
             frames = foxglove.named_frame(posted.action, log_time)
@@ -247,7 +248,7 @@ class RecordingWriter:
 
     def event(self, event: Event, log_time: int, wall_time: int) -> None:
         """Write an event."""
-        message = states.EventMessage(**asdict(event))
+        message = EventRecord(**asdict(event))
         self.writer.write(channels.EVENTS, log_time, wall_time, states.encode_event(message))
         self.writer.write(channels.LOG, log_time, wall_time, foxglove.log_line(event, log_time).SerializeToString())
 

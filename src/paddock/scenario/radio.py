@@ -348,8 +348,8 @@ def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, t
             raise invalid(f"the name {name!r} is already used", path)
         taken.add(name)
     ends = sorted(taken | set(section.known_types))
-    for k, one in enumerate(section.links):
-        for m, name in enumerate(one.between):
+    for k, link in enumerate(section.links):
+        for m, name in enumerate(link.between):
             if name not in ends:
                 error = unknown_name("fleet, station, jammer or radio type", name, ends)
                 raise invalid(str(error), ("radio", "links", k, "between", m))
@@ -384,9 +384,9 @@ def above_clock(rate: float, clock: float) -> str:
 def emitter_names(section: RadioSection) -> list[tuple[str, KeyPath]]:
     """Return the names of stations, jammers and spoofers, which vehicles cannot have, with their paths."""
     return [
-        *((one.name, ("radio", "stations", k, "name")) for k, one in enumerate(section.stations)),
-        *((one.name, ("radio", "jammers", k, "name")) for k, one in enumerate(section.jammers)),
-        *((one.name, ("radio", "spoofers", k, "name")) for k, one in enumerate(section.spoofers)),
+        *((station.name, ("radio", "stations", k, "name")) for k, station in enumerate(section.stations)),
+        *((jammer.name, ("radio", "jammers", k, "name")) for k, jammer in enumerate(section.jammers)),
+        *((spoofer.name, ("radio", "spoofers", k, "name")) for k, spoofer in enumerate(section.spoofers)),
     ]
 
 
@@ -394,7 +394,7 @@ def _check_claimed(
     name: str, section: RadioSection, fleets: Sequence[tuple[str, int, tuple[FittedRadio, ...]]], path: KeyPath
 ) -> None:
     """Refuse to claim what is no station, and no vehicle with a radio."""
-    stations = [one.name for one in section.stations]
+    stations = [station.name for station in section.stations]
     if name in stations:
         return
     counts = {fleet: count for fleet, count, _ in fleets}

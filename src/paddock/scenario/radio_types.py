@@ -86,8 +86,8 @@ def option(
                     raise invalid(str(unknown_name(f"option of {what} {kind!r}", str(name), of[kind])))
             value = {"kind": kind, **(options or {})}
         elif isinstance(value, dict) and "kind" not in value:
-            given = " and ".join(map(str, value)) or "none"
-            raise invalid(f"{what} has one kind: {', '.join(kinds[:-1])} or {kinds[-1]}; not {given:.60}")
+            written = " and ".join(map(str, value)) or "none"
+            raise invalid(f"{what} has one kind: {', '.join(kinds[:-1])} or {kinds[-1]}; not {written:.60}")
         if isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in kinds:
             raise invalid(str(unknown_name(what, value["kind"], kinds)))
         return value
@@ -380,9 +380,9 @@ class RadioType(Section):
         return self
 
 
-def same(one: float, two: float) -> bool:
+def same(first: float, second: float) -> bool:
     """Return whether two bandwidths or bit rates count as equal."""
-    return isclose(one, two, rel_tol=SAME)
+    return isclose(first, second, rel_tol=SAME)
 
 
 class FittedRadio(Section):

@@ -1,7 +1,7 @@
 """The contract of a sensor: one plain scalar function over named tuples, like a vehicle model's.
 
 `measure` contains no `if` and no loop, so that the same source runs as Python and as packed code for a whole fleet. It
-draws only from its key, stream, purposes and tick: the readings of a vehicle never depend on other vehicles.
+draws random numbers only from its `Draw`: the readings of a vehicle never depend on other vehicles.
 
 A sensor whose readings are arrays, such as a lidar, is an `ArraySensor`: its `look` fills the arrays of a whole fleet.
 It sees the vehicles that carry it (`FleetView`), and everything around these (`Around`).
@@ -17,7 +17,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from paddock.compute.contract import check_functions
-from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
+from paddock.compute.kernel import Bundle, Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import sqrt
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import rebound
@@ -37,19 +37,34 @@ Three = tuple[float, float, float]
 Ints = NDArray[np.int64]
 
 
-def three(seed: int, stream: int, purpose: int, tick: int) -> Three:
+class Draw(NamedTuple):
+    """The random draws of a vehicle's sensor at a tick; purposes from `purpose` on are the sensor's own."""
+
+    seed: int  # of the kind of sensor
+    stream: int  # hash of the vehicle's name
+    purpose: int
+    tick: int
+
+
+DRAW = Value("seed", "int64"), Each("stream"), Value("purpose", "int64"), Value("tick", "int64")
+"""The arguments of kernels that make a `Draw`."""
+
+
+def two(d: Draw, k: int) -> tuple[float, float]:
+    """Return two independent standard normal numbers, from the sensor's purpose `k`."""
+    return normals(d.seed, d.stream, d.purpose + k, d.tick)
+
+
+def three(d: Draw, k: int) -> Three:
     """Return three independent standard normal numbers, from two purposes."""
-    a, b = normals(seed, stream, purpose, tick)
-    c, _ = normals(seed, stream, purpose + 1, tick)
+    (a, b), (c, _) = two(d, k), two(d, k + 1)
     return a, b, c
 
 
-def six(seed: int, stream: int, purpose: int, tick: int) -> tuple[float, float, float, float, float, float]:
+def six(d: Draw, k: int) -> tuple[float, float, float, float, float, float]:
     """Return six independent standard normal numbers, from three purposes."""
-    a, b = normals(seed, stream, purpose, tick)
-    c, d = normals(seed, stream, purpose + 1, tick)
-    e, f = normals(seed, stream, purpose + 2, tick)
-    return a, b, c, d, e, f
+    (a, b), (c, e), (f, g) = two(d, k), two(d, k + 1), two(d, k + 2)
+    return a, b, c, e, f, g
 
 
 def walk(bias: float, density: float, interval: float, primed: float, normal: float) -> float:
@@ -77,8 +92,8 @@ class Sensor:
     options: type  # with defaults, `rate` and `delay` among them
     memory: type  # at least one column
     measure: Callable[..., Any]
-    # (pose, memory, options, environment, site, seed, stream, purpose, tick, interval) -> (reading, memory);
-    # `interval`: seconds since the sample before; purposes `purpose` to `purpose + PURPOSES - 1` are the sensor's own
+    # (pose, memory, options, environment, site, draw, interval) -> (reading, memory); `interval`: s since the sample
+    # before; of the purposes of `draw`, PURPOSES are the sensor's own
     from_vehicle: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # option -> parameters of the vehicle; the first one that exists is the default
     seen: type | None = None  # a named tuple of what it reads of the vehicle besides the pose: `measure` gets it second
@@ -116,10 +131,11 @@ class Sensor:
             Shared("options", self.options),
             environment,
             Shared("site", Site),
-            Value("seed", "int64"),
-            Each("stream"),
-            Value("purpose", "int64"),
-            Value("tick", "int64"),
+            Bundle(
+                "draw",
+                Draw,
+                (Value("seed", "int64"), Each("stream"), Value("purpose", "int64"), Value("tick", "int64")),
+            ),
             Value("interval"),
         )
         return KernelSpec(f"{self.name}-measure", measure, arguments)

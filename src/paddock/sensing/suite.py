@@ -15,7 +15,7 @@ from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sensing.sensor import PURPOSES, Around, ArrayReading, ArraySensor, FleetView, Sensor
 from paddock.sensing.site import Site
-from paddock.wire.operations.results import ArrayTree, ColumnTree
+from paddock.wire.results import ArrayTree, ColumnTree
 from paddock.world.columns import Column, Floats, column_index, defaults_of, filled
 from paddock.world.layout import FleetLayout
 from paddock.world.parts import VEHICLE, ArrayLeaf, add_table, array, count, fill, part, tables, value

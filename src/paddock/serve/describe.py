@@ -16,7 +16,7 @@ from paddock.sensing.suite import array_trees, column_tree, fleet_array_trees, f
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel, find_model, model_names
-from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
+from paddock.wire.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, Pose, column_index, columns_of
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
@@ -208,7 +208,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "parameters": value_trees(columns_of(model.parameters), values["parameters"]),
         "sensors": {
             name: value_trees((*columns_of(program.sensors[name].sensor.reading), SAMPLE_TICK), readings)
-            for name, readings in program.readings(rows, sim.tick, one=True).items()
+            for name, readings in sim.engine.publisher.snapshot().sensors(layout.vehicle_name(row)).items()
         }
         | _radio_trees(sim, layout, row),
     }

@@ -30,7 +30,7 @@ from paddock.serve.protection.admission import raise_file_limit
 from paddock.serve.protection.checker import Checker
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.operation import Budgeted
-from paddock.wire.operations.results import SubscriberTree
+from paddock.wire.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 

@@ -28,10 +28,10 @@ from paddock.serve.subscribers import subscription
 from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.vehicles.model import find_model, model_names
+from paddock.wire import results as r
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations import results as r
 from paddock.wire.operations.arguments import ArgumentError, ColumnList, Robot
-from paddock.wire.operations.results import (
+from paddock.wire.results import (
     Empty,
     Moment,
     ProblemTree,

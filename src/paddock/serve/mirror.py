@@ -6,7 +6,7 @@ from typing import Any
 
 from paddock.engine.markers import MarkerChange
 from paddock.errors import PaddockError, unknown_name
-from paddock.wire.operations.results import FrameTree
+from paddock.wire.results import FrameTree
 from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.transforms import Transform, TransformTree
 

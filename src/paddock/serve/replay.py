@@ -28,8 +28,8 @@ from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
 from paddock.wire.radio_results import JammerView, RadioTree
+from paddock.wire.results import InspectedTree, MetadataTree, SeriesTree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out

@@ -82,6 +82,7 @@ class BridgeVehicle:
     holding: bool = False  # simulated time stands still until it answers
     was_live: bool = False
     exchanges: int = 0
+    due_us: int = 0  # simulated time of its next exchange; that of its group, if it has one
     offered_ns: int = 0  # performance clock at the last offer
     latencies: deque[int] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # ns, for display only
     note: str = ""  # why its simulator refused it
@@ -143,7 +144,7 @@ class VehicleGroup:
 
     def __init__(self, vehicles: Sequence[BridgeVehicle], rows: Sequence[int], due_us: int) -> None:
         """`rows`: the rows of the vehicles in the blocks of their simulator, ascending."""
-        self.vehicles, self.due_us = list(vehicles), due_us
+        self.vehicles, self.due_us, self.adapter = list(vehicles), due_us, vehicles[0].adapter
         self.rows: NDArray[np.int64] | slice = np.array(rows)
         if len(rows) == rows[-1] - rows[0] + 1:
             self.rows = slice(rows[0], rows[-1] + 1)
@@ -157,6 +158,7 @@ class VehicleGroup:
         """Let each vehicle answer on its own."""
         for vehicle in self.vehicles:
             vehicle.exchanges, vehicle.group, vehicle.latencies = vehicle.total, None, self.latencies.copy()
+            vehicle.due_us = vehicle.due_us if vehicle.failed else self.due_us
 
 
 RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator

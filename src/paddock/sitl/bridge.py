@@ -128,9 +128,9 @@ class Bridge:
         self._resets = self._begun = 0  # in all, and when the present exchange began
         self.links: dict[str, AdapterLink] = {}  # by the name of the adapter, in order of registration
         self._vehicles: dict[int, BridgeVehicle] = {}
-        self._due: dict[int, int] = {}  # us of the next exchange, by system id; of vehicles without a group
-        self._groups: list[VehicleGroup] = []
+        self._schedule: list[VehicleGroup | BridgeVehicle] = []  # groups, and the vehicles without one
         self._grouped = True  # whether no vehicle could join a group
+        self._alone = False  # whether a vehicle has no group
         self._next = 0, -1  # ticks: from the first on, the second is due
         self._stale = True  # whether the due times have changed since
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
@@ -167,7 +167,7 @@ class Bridge:
                 autopilot.close()
                 raise
             self._vehicles = dict(sorted({**self._vehicles, vehicle.sysid: vehicle}.items()))
-            self._due[vehicle.sysid] = self.time_us
+            vehicle.due_us = self.time_us
             self._fresh.discard(vehicle.sysid)
             self._ungroup()
             self._stale = True
@@ -175,10 +175,10 @@ class Bridge:
 
     def _ungroup(self) -> None:
         """Dissolve all groups; the next exchange forms new ones."""
-        for group in self._groups:
-            group.dissolve()
-            self._due |= {v.sysid: NEVER_US if v.failed else group.due_us for v in group.vehicles}
-        self._groups, self._grouped = [], False
+        for each in self._schedule:
+            if isinstance(each, VehicleGroup):
+                each.dissolve()
+        self._schedule, self._grouped = list(self.vehicles), False
 
     def _group(self) -> None:
         """Put vehicles of one simulator into groups whose autopilots may answer together and are due together."""
@@ -187,17 +187,16 @@ class Bridge:
         for link in self.links.values():
             link.rearranged = False
             for row, vehicle in enumerate(link.vehicles):
-                key, due_us = vehicle.autopilot.group_key, self._due.get(vehicle.sysid, NEVER_US)
-                if key is not None and not vehicle.failed and due_us < NEVER_US:
-                    groups.setdefault((vehicle.adapter, key, due_us), []).append((vehicle, row))
-        self._groups = [
+                key = vehicle.autopilot.group_key
+                if key is not None and not vehicle.failed:
+                    groups.setdefault((vehicle.adapter, key, vehicle.due_us), []).append((vehicle, row))
+                    self._fresh.discard(vehicle.sysid)
+        together = [
             VehicleGroup([vehicle for vehicle, _ in pairs], [row for _, row in pairs], due_us)
             for (_, _, due_us), pairs in groups.items()
         ]
-        for group in self._groups:
-            for vehicle in group.vehicles:
-                del self._due[vehicle.sysid]
-                self._fresh.discard(vehicle.sysid)
+        alone = [vehicle for vehicle in self.vehicles if vehicle.group is None]
+        self._schedule, self._alone = [*together, *alone], bool(alone)
         self._grouped = len({key[:2] for key in groups}) == len(groups)  # later, those that are not due together yet
 
     @property
@@ -217,9 +216,7 @@ class Bridge:
     @property
     def due_us(self) -> int:
         """The simulated time of the next exchange."""
-        first = min(self._due.values(), default=NEVER_US)
-        for group in self._groups:
-            first = min(first, group.due_us)
+        first = min((each.due_us for each in self._schedule), default=NEVER_US)
         return first if first < NEVER_US else (self.time_us // IDLE_PERIOD_US + 1) * IDLE_PERIOD_US
 
     def due(self, tick: int) -> int:
@@ -258,7 +255,7 @@ class Bridge:
             self._ungroup()
             for vehicle in self.vehicles:
                 vehicle.forget()
-                self._due[vehicle.sysid] = 0
+                vehicle.due_us = 0
                 try:
                     vehicle.autopilot.reset()
                 except Exception as error:
@@ -268,10 +265,9 @@ class Bridge:
 
     def write(self, state: BridgeState) -> None:
         """Copy its present values to its part of the run's state."""
-        grouped = {v.sysid: v.group.due_us for v in self.vehicles if v.group is not None}
-        state.time_us, state.due = self.time_us, grouped | self._due
         state.failed = {v.sysid: v.failed for v in self.vehicles if v.failed}
-        state.due |= dict.fromkeys(state.failed, NEVER_US)
+        state.time_us, state.due = self.time_us, {v.sysid: v.due_us for v in self.vehicles}
+        state.due |= {v.sysid: v.group.due_us for v in self.vehicles if v.group is not None and not v.failed}
         for name, rows in state.adapters.items():
             rows.sensors[:], rows.actuators[:] = self.links[name].sensors, self.links[name].actuators
 
@@ -288,12 +284,12 @@ class Bridge:
         """Continue from a state that is checked; groups form again at the next exchange."""
         self._resets += 1
         self._ungroup()
-        self.time_us, self._due = state.time_us, dict(state.due)
+        self.time_us = state.time_us
         self._fresh.clear()
         self._stale = True
         for vehicle in self.vehicles:
             vehicle.forget()
-            vehicle.failed = state.failed.get(vehicle.sysid, "")
+            vehicle.failed, vehicle.due_us = state.failed.get(vehicle.sysid, ""), state.due[vehicle.sysid]
         for name, rows in state.adapters.items():
             self.links[name].resume(rows.sensors, rows.actuators)
 
@@ -308,7 +304,7 @@ class Bridge:
                     self._report("rejected", vehicle, f"cannot close its autopilot: {one_line(error)}")
             for link in self.links.values():
                 link.close()
-            self._vehicles, self._due, self._groups, self._stale = {}, {}, [], True
+            self._vehicles, self._schedule, self._stale = {}, [], True
 
     def __enter__(self) -> Self:
         return self
@@ -320,9 +316,8 @@ class Bridge:
         """Exchange at a simulated time; False if it was interrupted."""
         self._begun, waiting, breathe = self._resets, self.mode != "free", self._breathe
         if time_us < self.time_us:  # the engine has gone back
-            self._due = dict.fromkeys(self._due, time_us)
-            for group in self._groups:
-                group.due_us = time_us
+            for each in self._schedule:
+                each.due_us = time_us if each.due_us < NEVER_US else NEVER_US
             for link in self.links.values():
                 link.rewind()
         for link in list(self.links.values()):
@@ -333,24 +328,24 @@ class Bridge:
         self.time_us = time_us
         if not self._grouped:
             self._group()
-        at = self._due
-        due = [v for sysid, v in self._vehicles.items() if at.get(sysid, NEVER_US) <= time_us] if at else []
-        groups = [group for group in self._groups if group.due_us <= time_us] if self._groups else []
-        used = [link for link in self.links.values() if link.connected] if due or groups else []
+        due = [each for each in self._schedule if each.due_us <= time_us]
+        groups = [each for each in due if isinstance(each, VehicleGroup)]
+        alone = [each for each in due if isinstance(each, BridgeVehicle)]
+        used = [link for link in self.links.values() if link.connected] if due else []
         if len(used) > 1:
-            names = {vehicle.adapter for vehicle in due} | {group.vehicles[0].adapter for group in groups}
+            names = {each.adapter for each in due}
             used = [link for link in used if link.adapter.name in names]
         for link in used:
             fresh = link.receive()
-            if at:
+            if self._alone:
                 self._fresh.update(fresh)
-        if due:
-            self._offer(due)
+        if alone:
+            self._offer(alone)
         started_ns, finished = perf_counter_ns(), True
         for group in groups:
-            self._exchange_group(group, self.links[group.vehicles[0].adapter])
+            self._exchange_group(group, self.links[group.adapter])
         answered: list[BridgeVehicle] = []
-        pending = [vehicle for vehicle in due if not self._poll(vehicle, waiting, None, answered)] if due else []
+        pending = [vehicle for vehicle in alone if not self._poll(vehicle, waiting, None, answered)]
         if pending:
             started = monotonic()
             while pending and finished:
@@ -410,7 +405,10 @@ class Bridge:
     def _poll(
         self, vehicle: BridgeVehicle, waiting: bool, started: float | None, answered: list[BridgeVehicle]
     ) -> bool:
-        """Ask an autopilot for its commands, first or again since `started`; return whether it is done."""
+        """Ask an autopilot for its commands, first or again since `started` (s); return whether it is done.
+
+        waiting: the exchange waits for answers. answered: vehicles that have answered; it is added.
+        """
         if vehicle.failed:
             return True
         try:
@@ -451,7 +449,7 @@ class Bridge:
 
     def _take(self, vehicle: BridgeVehicle, commands: ActuatorCommands | None) -> None:
         """Set its actuators (None: they hold) and its next exchange."""
-        self._due[vehicle.sysid] = vehicle.autopilot.next_us(self.time_us)
+        vehicle.due_us = vehicle.autopilot.next_us(self.time_us)
         if commands is None:
             return
         vehicle.actuators.row[...] = commands.row
@@ -464,7 +462,7 @@ class Bridge:
         """Stop calling an autopilot that raised an exception, until a reset; no other vehicle is affected."""
         vehicle.awaited = vehicle.free_running = vehicle.holding = False
         vehicle.failed = one_line(error)
-        self._due[vehicle.sysid] = NEVER_US
+        vehicle.due_us = NEVER_US
         self._grouped = self._grouped and vehicle.group is None
         detail = f"{vehicle.autopilot.kind} autopilot failed with {vehicle.failed}"
         self._report("lost", vehicle, f"{detail}; its actuators hold until a reset")

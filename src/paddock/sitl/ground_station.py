@@ -5,10 +5,10 @@ from math import nan
 from pathlib import Path
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import drives
 from paddock.autopilot.estimate import LocalFrame
 from paddock.autopilot.mission_items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
 from paddock.autopilot.telemetry import ACCEPTED, Ack, Landed, Severity, denied, rejected
-from paddock.autopilot.vehicle import drives
 from paddock.errors import PaddockError
 from paddock.mavlink.protocols import decode, encode
 from paddock.mavlink.radio_path import RadioPath

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import drives
 from paddock.autopilot.log import OnboardLog
 from paddock.autopilot.mission_items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.autopilot.telemetry import Severity
-from paddock.autopilot.vehicle import drives
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError

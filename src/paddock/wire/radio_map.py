@@ -98,11 +98,11 @@ def _arrays(path: Path) -> dict[str, Any]:
             raise PaddockError(f"not a radio map: no array {missing[0]!r}" if missing else "arrays appear twice")
         if sum(sizes.values()) > MOST_BYTES:
             raise PaddockError(f"larger than {MOST_BYTES // 1_000_000} MB")
-        found = {}
+        arrays = {}
         for name in ARRAYS:
             with archive.open(f"{name}.npy") as file:
-                found[name] = np.lib.format.read_array(file, allow_pickle=False)
-        return found
+                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+        return arrays
 
 
 def _problem(arrays: dict[str, Any]) -> str | None:

@@ -2,10 +2,31 @@
 
 from typing import Annotated, Any, NamedTuple, TypedDict
 
-Point = tuple[float, float, float]  # x, y, z in m
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.wire.results import ArrayInJson, Point, Quaternion
+
 NULL = "null"  # marks a number that is NaN in Python and null on the wire
 NO_POWER = -300.0  # dBm: no power at all
-Quaternion = tuple[float, float, float, float]  # x, y, z, w
+Floats = NDArray[np.float64]
+Decibels = Annotated[Floats, ArrayInJson(list[float], decimals=1)]
+Rates = Annotated[Floats, ArrayInJson(list[float], decimals=3)]
+
+
+class SurveyLimits:
+    """Limits of surveys: the operations and `paddock.radio.links.survey` check the same ones."""
+
+    FARTHEST = 1e6  # m: centre of a coverage, along x and y
+    SMALLEST, LARGEST = 1.0, 1e6  # m: side of its square
+    MOST_VALUES = 160  # per side of it, at least 2
+    LOWEST, HIGHEST = -1e4, 1e5  # m above the ground
+    NARROWEST, WIDEST = 1.0, 1e11  # Hz of a spectrum
+    MOST_BINS = 512  # of a spectrum, at least 2
+    MOST_PLACES = 10_000  # whose levels one request asks for
+    MOST_BIDDERS, MOST_BIDS = 200, 1000  # vehicles and tasks of an assignment over radio
+    SHORTEST, LONGEST = 1e-3, 3600.0  # s: a round of it
+    MOST_ROUNDS = 10_000
 
 
 class JammerView(NamedTuple):
@@ -268,73 +289,81 @@ class RadioTree(TypedDict):
     jammed: int
 
 
-class CoverageTree(TypedDict):
-    """Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value.
+class CoverageGrid(NamedTuple):
+    """Values at the places of a grid, (side, side), rows from the south."""
 
-    `sinr` and `jamming` are means over time; `per` is the packet error rate, by the bursts of jammers.
-    """
-
-    x: float
+    x: float  # m, of the first value
     y: float
-    cell: float
+    cell: float  # m between values
     side: int
-    height: float
-    power: list[float]
-    sinr: list[float]
-    jamming: list[float]
-    per: list[float]
-    noise: float
-    needed: float
-    sensitivity: float
-    time: float
+    height: float  # m above the ground
+    power: Decibels  # dBm, of the strongest transmitter that the receiver can decode
+    sinr: Decibels  # dB, of that transmitter, with the mean power of jammers
+    jamming: Decibels  # dBm, of all jammers in the receiver's band, mean
+    per: Rates  # packet error rate of that transmitter, by the bursts of jammers; 1: none
+    noise: float  # dBm
+    needed: float  # dB, least SINR of a usable link
+    sensitivity: float  # dBm
+    time: float  # s
 
 
-class SpectrumTree(TypedDict):
-    """Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own."""
+class Spectrum(NamedTuple):
+    """Power by frequency at a receiver."""
 
-    low: float
-    high: float
-    band: tuple[float, float]
-    power: list[float]
-    noise: float
-    time: float
-
-
-class LevelsTree(TypedDict):
-    """What a receiver gets at places: dBm, dB, dBm, packet error rate; `best`: which of the transmitters, -1: none."""
-
-    power: list[float]
-    sinr: list[float]
-    jamming: list[float]
-    per: list[float]
-    best: list[int]
+    low: float  # Hz
+    high: float  # Hz
+    band: tuple[float, float]  # Hz, of the receiver
+    power: Decibels  # (bins,) dBm in each bin: noise, transmitters by the share of time that they use, jammers
+    noise: float  # dBm in each bin
+    time: float  # s
 
 
-class AgreementTree(TypedDict):
-    """How rounds of CBBA over radio ended: messages and receptions, tasks with several winners or none, groups."""
+class HeardLevels(NamedTuple):
+    """What a receiver gets at n places."""
 
-    agreed: bool
-    rounds: int
-    seconds: float
-    sent: int
-    received: int
-    conflicts: int
-    unassigned: int
-    parts: int
-    settled: bool
+    power: Annotated[Floats, ArrayInJson(list[float])]  # (n,) dBm, of the strongest transmitter that it can decode
+    sinr: Annotated[Floats, ArrayInJson(list[float])]  # (n,) dB, of that transmitter, with the mean power of jammers
+    jamming: Annotated[Floats, ArrayInJson(list[float])]  # (n,) dBm, of all jammers in its band, mean
+    per: Annotated[Floats, ArrayInJson(list[float])]  # (n,) packet error rate of it, by bursts of jammers; 1: none
+    best: Annotated[NDArray[np.int64], ArrayInJson(list[int])]  # (n,) which of the transmitters that is, -1: none
 
 
-class AssignmentTree(TypedDict):
-    """The task of each vehicle, null: none; and how the vehicles came to it."""
+class Agreement(NamedTuple):
+    """How rounds over radio ended."""
 
-    tasks: list[int | None]
-    agreement: AgreementTree
+    agreed: bool  # whether all believe in the same winners
+    rounds: int  # until the last change
+    seconds: float  # of simulated time
+    sent: int  # messages
+    received: int  # receptions of all vehicles
+    conflicts: int  # tasks in the bundles of several vehicles
+    unassigned: int  # tasks in no bundle
+    parts: int  # groups of vehicles that hear each other, directly or over others of them
+    settled: bool = False  # whether the vehicles of each part agree
+
+    def describe(self) -> str:
+        """Return the result in one line."""
+        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
+        heard = self.received / max(self.sent, 1)
+        took = f"{rounds}, {self.seconds:g} s in all; {self.sent} messages, each heard by {heard:.1f} on average"
+        if self.agreed:
+            return f"agreed after {took}"
+        among = ", which agree among themselves" if self.settled else ""
+        apart = f"; there are {self.parts} groups that do not hear each other{among}" if self.parts > 1 else ""
+        return f"did not agree after {took}; {self.conflicts} tasks with several winners{apart}"
+
+
+class Assignment(NamedTuple):
+    """The task of each vehicle, and how the vehicles came to it."""
+
+    tasks: list[int | None]  # None: none
+    agreement: Agreement
 
 
 def as_tree(value: Any) -> Any:
     """Return the form of a result on the wire: objects of plain values in place of named tuples."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: as_tree(one) for name, one in value._asdict().items()}
+        return {name: as_tree(entry) for name, entry in value._asdict().items()}
     if isinstance(value, dict):
-        return {name: as_tree(one) for name, one in value.items()}
-    return [as_tree(one) for one in value] if isinstance(value, list) else value
+        return {name: as_tree(entry) for name, entry in value.items()}
+    return [as_tree(entry) for entry in value] if isinstance(value, list) else value

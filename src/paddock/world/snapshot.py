@@ -6,7 +6,7 @@ All arrays are read-only views of the snapshot's buffer: they are cheap to creat
 buffer from being reused. Copy data that you keep for long.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, SupportsIndex
 
@@ -213,6 +213,30 @@ class Snapshot(_Suggesting):
         """Return the names of all vehicles, fleet by fleet."""
         return self.layout.names
 
+    def sensors(self, target: str | SupportsIndex) -> dict[str, dict[str, Any]]:
+        """Return the readings of a vehicle's or fleet's sensors: sensor -> reading -> value or (n,) array.
+
+        Arrays of sensors are (*shape), of a fleet (n, *shape). `sample_tick` is a number; of a fleet it is an array for
+        sensors with arrays, whose delays differ.
+        """
+        whole = target in self.fleets and target not in self
+        shown: Any = self.fleet(str(target)) if whole else self[target]
+        columns, arrays = _by_sensor(shown.columns), _by_sensor(shown.arrays)
+        readings: dict[str, dict[str, Any]] = {}
+        for sensor, names in columns.items():
+            if "sample_tick" not in names:  # commands and states have a dot, too
+                continue
+            values = {name: shown[f"{sensor}.{name}"] for name in (*names, *arrays.get(sensor, ()))}
+            values = {
+                name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in values.items()
+            }
+            tick = values.pop("sample_tick")
+            if whole and sensor not in arrays:
+                tick = tick[0] if len(tick) else -1
+            values["sample_tick"] = tick.astype(np.int64) if isinstance(tick, np.ndarray) else int(tick)
+            readings[sensor] = values
+        return readings
+
     def __getitem__(self, vehicle: str | SupportsIndex) -> VehicleSnapshot:
         """Return a vehicle by its name (`red`, `scouts[17]`) or its id."""
         fleet, row = self.layout.find(vehicle)
@@ -247,6 +271,16 @@ class Snapshot(_Suggesting):
 
     def _keys(self) -> tuple[str, ...]:
         return self.fleets
+
+
+def _by_sensor(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names `sensor.reading` as sensor -> readings."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        group, dot, reading = name.partition(".")
+        if dot:
+            groups.setdefault(group, []).append(reading)
+    return groups
 
 
 class SnapshotWriter:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paddock.autopilot import vehicle_data
+from paddock.autopilot.contract import find_vehicle
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control.copter import control_copter, write_gains
 from paddock.autopilot.control.copter_cruise import ROW_WIDTH
@@ -23,7 +24,6 @@ from paddock.autopilot.control.copter_path import (
 from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH
 from paddock.autopilot.parameter_tables import COPTER
 from paddock.autopilot.parameters import AutopilotParameters
-from paddock.autopilot.vehicle import find_vehicle
 from paddock.autopilot.vehicle_data import Floats
 from paddock.autopilot.vehicle_types import Copter
 from paddock.compute.routine import routine

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import pytest
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import Mode, VehicleControl
 from paddock.autopilot.estimate import ESTIMATE_COLUMN, LocalFrame
 from paddock.autopilot.estimator import Estimator, Ints, SensorHealth
 from paddock.autopilot.group import ARMED, control_step
 from paddock.autopilot.parameters import Parameter
 from paddock.autopilot.telemetry import Landed, StatusText
-from paddock.autopilot.vehicle import Mode, VehicleControl
 from paddock.autopilot.vehicle_data import Floats, SensorData
 
 ORIGIN = (47.0, 8.0, 500.0)

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { MarkerChange } from "../wire/decode";
 import type { Frame } from "../wire/frame";
-import { type EventTree, type FrameTree, type Methods, SLOW_METHODS } from "../wire/schema";
+import { type EventRecord, type FrameTree, type Methods, SLOW_METHODS } from "../wire/schema";
 import type { DecodeTimes, FromWorker, ToWorker } from "./worker";
 
 // calls ---------------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ interface Handlers {
   lost(): void;
   frame(frame: Frame, arrived: number, skipped: number): void;
   markers(changes: readonly MarkerChange[]): void;
-  events(events: readonly EventTree[]): void;
+  events(events: readonly EventRecord[]): void;
   notification(method: string, params: Record<string, unknown>): void;
   /** A message that does not follow the protocol. */
   invalid(reason: string): void;

@@ -2,7 +2,7 @@
 // Also measures decoding, for benchmarks.
 import { type Decoded, decodeMessage, type MarkerChange } from "../wire/decode";
 import type { Frame } from "../wire/frame";
-import { type EventTree, FrameType, HEADER, POSES, TICK } from "../wire/schema";
+import { type EventRecord, FrameType, HEADER, POSES, TICK } from "../wire/schema";
 
 // messages between page and Worker -----------------------------------------------------------------------------------
 
@@ -30,7 +30,7 @@ export type FromWorker =
   | { kind: "json"; message: unknown }
   | { kind: "frame"; frame: Frame; arrived: number; skipped: number } // counts since the connection opened
   | { kind: "markers"; changes: MarkerChange[] }
-  | { kind: "events"; events: EventTree[] }
+  | { kind: "events"; events: EventRecord[] }
   | { kind: "invalid"; reason: string; count: number }
   | { kind: "measured"; times: DecodeTimes };
 

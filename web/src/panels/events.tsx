@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { contactOf } from "../state/events";
 import { formatCount, formatDetail, formatTime } from "../state/format";
 import { camera, clock, roster, select, showNotice, source } from "../state/store";
-import type { EventTree } from "../wire/schema";
+import type { EventRecord } from "../wire/schema";
 import { stage } from "./actions";
 import { extentOf, seek } from "./timeline-model";
 import { colourOf } from "./timeline-track";
@@ -55,16 +55,16 @@ export function EventsPanel() {
   );
 }
 
-export function filterEvents(events: readonly EventTree[], kind: string, query: string): readonly EventTree[] {
+export function filterEvents(events: readonly EventRecord[], kind: string, query: string): readonly EventRecord[] {
   const wanted = query.trim().toLowerCase();
   if (kind === "" && wanted === "") return events;
-  const fits = (event: EventTree) =>
+  const fits = (event: EventRecord) =>
     (kind === "" || event.kind === kind) &&
     `${event.kind} ${event.subject} ${event.detail}`.toLowerCase().includes(wanted);
   return events.filter(fits);
 }
 
-function EventLine({ event, top }: { event: EventTree | undefined; top: string }) {
+function EventLine({ event, top }: { event: EventRecord | undefined; top: string }) {
   if (event === undefined) return null;
   return (
     <button
@@ -86,7 +86,7 @@ function EventLine({ event, top }: { event: EventTree | undefined; top: string }
 
 const NEAR = 25; // m: farthest view of a place
 
-function jumpTo(event: EventTree): void {
+function jumpTo(event: EventRecord): void {
   const row = rowOf(event.subject);
   const id = row === undefined ? undefined : roster.value.idAt(row);
   if (id !== undefined) select([id]);
@@ -107,7 +107,7 @@ function rowOf(subject: string): number | undefined {
 }
 
 /** Simulated s of an event; in recordings its position. */
-function timeOf(event: EventTree): number {
+function timeOf(event: EventRecord): number {
   return "time" in event && typeof event.time === "number" ? event.time : event.tick / (clock.value.rate || 1);
 }
 

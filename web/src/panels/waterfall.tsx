@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { call, reasonOf } from "../net/connection";
 import { rampGradient, rampTable } from "../scene/colour-ramp";
 import { expose, theme } from "../state/store";
-import type { SpectrumTree } from "../wire/schema";
+import type { Spectrum } from "../wire/schema";
 
 const EVERY = 200; // ms
 const LINES = 120;
@@ -17,8 +17,8 @@ const BINS = 192;
 /** `bandwidth`: of the receiver, Hz. */
 export function Waterfall({ receiver, bandwidth }: { receiver: string; bandwidth: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const lines = useRef<SpectrumTree[]>([]);
-  const newest = useSignal<SpectrumTree | null>(null);
+  const lines = useRef<Spectrum[]>([]);
+  const newest = useSignal<Spectrum | null>(null);
   const failure = useSignal("");
   const widths = useSignal<number>(SPANS[0]);
   const shade = theme.value;
@@ -82,7 +82,7 @@ export function Waterfall({ receiver, bandwidth }: { receiver: string; bandwidth
   );
 }
 
-function Scales({ spectrum, shade }: { spectrum: SpectrumTree; shade: "dark" | "light" }) {
+function Scales({ spectrum, shade }: { spectrum: Spectrum; shade: "dark" | "light" }) {
   const { low, high, noise } = spectrum;
   const level = (value: number) => value.toFixed(0).replace("-", "−");
   return (
@@ -110,7 +110,7 @@ export function frequencyLabels(low: number, high: number): string[] {
 }
 
 /** The lines of the last SECONDS with another one; a time before the last begins again. */
-export function withLine(lines: readonly SpectrumTree[], line: SpectrumTree): SpectrumTree[] {
+export function withLine(lines: readonly Spectrum[], line: Spectrum): Spectrum[] {
   const before = lines.filter(({ time }) => time < line.time && time > line.time - SECONDS);
   return lines.some(({ time }) => time > line.time) ? [line] : [...before, line];
 }
@@ -141,12 +141,12 @@ export function polled(every: number, request: () => Promise<void>): () => void 
   };
 }
 
-function bandOf({ low, high, band }: SpectrumTree): { left: string; width: string } {
+function bandOf({ low, high, band }: Spectrum): { left: string; width: string } {
   const share = (hertz: number) => (100 * (hertz - low)) / (high - low);
   return { left: `${share(band[0])}%`, width: `${share(band[1]) - share(band[0])}%` };
 }
 
-function paint(pen: CanvasRenderingContext2D, lines: readonly SpectrumTree[], shade: "dark" | "light"): void {
+function paint(pen: CanvasRenderingContext2D, lines: readonly Spectrum[], shade: "dark" | "light"): void {
   const { width, height } = pen.canvas;
   const table = rampTable(shade);
   const image = pen.createImageData(width, height);

@@ -1,6 +1,6 @@
 // Messages of a recording: run, roster, state, events; packed poses from state columns.
 import type { ArrayLayout, Roster } from "../state/roster";
-import type { EventTree, FleetTree, Range, RosterTree } from "../wire/schema";
+import type { EventRecord, FleetTree, Range, RosterTree } from "../wire/schema";
 import { ENUMS, FIELDS, ProtoReader } from "./protobuf";
 
 export type Reason = "start" | "reset" | "restore";
@@ -116,8 +116,8 @@ export function decodeState(data: Uint8Array): State {
   return state;
 }
 
-export function decodeEvent(data: Uint8Array): EventTree {
-  const event: EventTree = { number: 0, tick: 0, kind: "", subject: "", detail: "" };
+export function decodeEvent(data: Uint8Array): EventRecord {
+  const event: EventRecord = { number: 0, tick: 0, kind: "", subject: "", detail: "" };
   const field = FIELDS.Event;
   for (const reader = new ProtoReader(data); reader.next(); ) {
     if (reader.field === field.number) event.number = reader.uint();

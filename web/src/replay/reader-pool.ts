@@ -1,6 +1,6 @@
 // Decodes chunks in Workers (in tests on the main thread): poses, events and markers, or column series.
 import { Roster } from "../state/roster";
-import type { EventTree, RosterTree } from "../wire/schema";
+import type { EventRecord, RosterTree } from "../wire/schema";
 import { columnReader } from "./columns";
 import { FileBytes, messagesOf, unpackChunk } from "./mcap";
 import type { Topic } from "./mcap-index";
@@ -51,7 +51,7 @@ export interface Frames {
 export interface OtherMessages {
   runs: { at: bigint; run: number; reason: Reason; scenario: string }[];
   rosters: { at: bigint; tree: RosterTree }[];
-  events: { at: bigint; event: EventTree }[];
+  events: { at: bigint; event: EventRecord }[];
   markers: { at: bigint; data: Uint8Array }[]; // encoded
 }
 

@@ -1,7 +1,7 @@
 // What is drawn besides the samples, from the metadata of a recording; none or parts of it in files of earlier versions.
 import type { Appearance } from "../state/appearance";
 import type { RecordedRace, RecordedScenery } from "../state/source";
-import type { ArrayTree, GroundTree, ObstacleTree, RadioTree, RoadTree, RouteTree, TrackTree } from "../wire/schema";
+import type { ArrayTree, GroundTree, ObstacleTree, PlannedRoute, RadioTree, RoadTree, TrackTree } from "../wire/schema";
 
 type Metadata = ReadonlyMap<string, string> | null;
 type Tree = Record<string, unknown>;
@@ -9,7 +9,7 @@ type Tree = Record<string, unknown>;
 const MOST_SECTORS = 1000;
 
 export interface Surroundings {
-  routes: readonly RouteTree[]; // at the beginning
+  routes: readonly PlannedRoute[]; // at the beginning
   scenery: RecordedScenery | null;
   looks: ReadonlyMap<string, Appearance>; // by fleet
   arrays: ReadonlyMap<string, readonly ArrayTree[]>; // of sensors, by fleet

@@ -4,7 +4,7 @@ import { mission } from "../state/mission";
 import type { Roster } from "../state/roster";
 import type { FrameSource, Sample } from "../state/source";
 import * as store from "../state/store";
-import type { RouteTree } from "../wire/schema";
+import type { PlannedRoute } from "../wire/schema";
 import type { CameraRig } from "./camera-rig";
 import { missionPoints } from "./mission";
 import type { VehicleLayer } from "./vehicles";
@@ -47,7 +47,7 @@ export class Framing {
   private at = Number.NEGATIVE_INFINITY; // performance.now() of the last framing
   private left = ""; // camera state after it
   private size: Size = { width: 0, height: 0 };
-  private routes: readonly RouteTree[] = [];
+  private routes: readonly PlannedRoute[] = [];
   private mission = false; // whether a mission existed
 
   constructor(
@@ -96,7 +96,7 @@ export class Framing {
 }
 
 /** Points of vehicles and of routes within a sensible distance. */
-export function withRoutes(vehicles: Float32Array, routes: readonly RouteTree[]): Float32Array {
+export function withRoutes(vehicles: Float32Array, routes: readonly PlannedRoute[]): Float32Array {
   const here = boundsOf(vehicles);
   if (here === null) return vehicles;
   const most = ABSURD * Math.max(here.radius, LEAST);
@@ -112,7 +112,7 @@ function withPoints(some: Float32Array, more: readonly number[]): Float32Array {
 }
 
 /** Distance to the farthest point; Infinity with non-finite points. */
-function reach({ points }: RouteTree, [x, y]: readonly [number, number]): number {
+function reach({ points }: PlannedRoute, [x, y]: readonly [number, number]): number {
   const far = points.map((point) => Math.hypot(point[0] - x, point[1] - y));
   return far.every(Number.isFinite) ? far.reduce((a, b) => Math.max(a, b), 0) : Number.POSITIVE_INFINITY;
 }

@@ -15,7 +15,7 @@ import { followLinks, type LinkSet, linksAt } from "../state/radio-links";
 import { followCoverage } from "../state/radio-survey";
 import { groundAt, scenery } from "../state/scenery";
 import { type Layers, layers, selection } from "../state/store";
-import { type CoverageTree, type JammerView, NO_POWER, type RadioTree, type SpooferView } from "../wire/schema";
+import { type CoverageGrid, type JammerView, NO_POWER, type RadioTree, type SpooferView } from "../wire/schema";
 import { rampTable } from "./colour-ramp";
 import { refined, smoothed, zeroLines } from "./contours";
 import { JammedArea } from "./jammed-area";
@@ -337,7 +337,7 @@ class HeatMap {
     this.object.visible = false;
   }
 
-  update({ skin }: ViewState, tree: CoverageTree | null): void {
+  update({ skin }: ViewState, tree: CoverageGrid | null): void {
     this.object.visible = tree !== null;
     const { quantity } = coverageChoice.peek();
     const basis = [tree, skin.theme, quantity, scenery.peek()];
@@ -357,7 +357,7 @@ class HeatMap {
     this.object.material.dispose();
   }
 
-  private fill({ x, y, cell, side, height }: CoverageTree, values: readonly number[], span: [number, number]): void {
+  private fill({ x, y, cell, side, height }: CoverageGrid, values: readonly number[], span: [number, number]): void {
     const { geometry } = this.object;
     if (side !== this.side) this.shape(side);
     const place = geometry.getAttribute("place") as BufferAttribute;

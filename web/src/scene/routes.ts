@@ -2,7 +2,7 @@
 import { isOneByOne, overridePoints, type Waypoint } from "../state/overrides";
 import { fleetColour } from "../state/palette";
 import type { Roster } from "../state/roster";
-import type { OverrideTree, RouteTree } from "../wire/schema";
+import type { BehaviourOverride, PlannedRoute } from "../wire/schema";
 import { bytes, type Rgba, Ribbons } from "./ribbons";
 import type { Skin } from "./skin";
 import { type Matrix, type Size, toScreen } from "./view";
@@ -20,7 +20,7 @@ const LIFT = 0.04; // m above the ground, against flickering with the grid
 export const MOST_ROUTES = 24; // of more, those of selected vehicles are drawn
 
 /** The routes that are drawn; `selected`: ids. */
-export function chosenRoutes(routes: readonly RouteTree[], selected: ReadonlySet<number>): readonly RouteTree[] {
+export function chosenRoutes(routes: readonly PlannedRoute[], selected: ReadonlySet<number>): readonly PlannedRoute[] {
   if (routes.length <= MOST_ROUTES) return routes;
   const has = (first: number, count: number) => [...selected].some((id) => id >= first && id < first + count);
   return routes.filter(({ ids }) => ids.some(([first, count]) => has(first, count)));
@@ -32,8 +32,8 @@ export class RouteLayer {
   draft: Waypoint[] = [];
 
   rebuild(
-    routes: readonly RouteTree[],
-    overrides: readonly OverrideTree[],
+    routes: readonly PlannedRoute[],
+    overrides: readonly BehaviourOverride[],
     roster: Roster,
     skin: Skin,
     shown: boolean,
@@ -63,7 +63,7 @@ export class RouteLayer {
     this.ribbons.dispose();
   }
 
-  private route({ fleet, points, closed }: RouteTree, roster: Roster, skin: Skin): void {
+  private route({ fleet, points, closed }: PlannedRoute, roster: Roster, skin: Skin): void {
     const known = roster.fleet(fleet);
     const [r, g, b] = known ? fleetColour(known).rgb.map((one) => Math.round(255 * one)) : bytes(skin.faint);
     const line: Rgba = [r as number, g as number, b as number, skin.theme === "dark" ? 120 : 170];
@@ -71,7 +71,7 @@ export class RouteLayer {
     for (let k = 0; k < last; k++) this.leg(points[k], points[(k + 1) % points.length], line, 1.6);
   }
 
-  private drawOverride(override: OverrideTree, number: number, skin: Skin): void {
+  private drawOverride(override: BehaviourOverride, number: number, skin: Skin): void {
     const points = overridePoints(override);
     points.forEach((at, index) => this.handles.push({ override: number, index, at: [at[0], at[1], at[2] + LIFT] }));
     if (!isOneByOne(override)) this.dashes(points, bytes(skin.accent, 200));

@@ -7,7 +7,7 @@ import type { Roster } from "../state/roster";
 import { draftTrack, groundAt } from "../state/scenery";
 import type { FrameSource, Sample } from "../state/source";
 import * as store from "../state/store";
-import type { OverrideTree } from "../wire/schema";
+import type { BehaviourOverride } from "../wire/schema";
 import { Axes, drawLabels } from "./annotations";
 import { CameraRig, type Followed } from "./camera-rig";
 import { ContactMarks } from "./contacts";
@@ -30,7 +30,7 @@ import { VehicleLayer } from "./vehicles";
 import { drawingLoaded, type Size, traitsOf, type ViewState } from "./view";
 
 const NO_ROWS: ReadonlySet<number> = new Set();
-const NO_OVERRIDES: readonly OverrideTree[] = [];
+const NO_OVERRIDES: readonly BehaviourOverride[] = [];
 const CONE_FLEETS = "cones_"; // names of the fleets of a track's cones
 
 /** Something drawn by another part of the page. */

@@ -1,6 +1,6 @@
 // Who controls a vehicle: its autopilot, another client that drives it, or this page. Routes of all of them.
 import { computed, signal } from "@preact/signals";
-import type { AutopilotTree, RouteTree } from "../wire/schema";
+import type { AutopilotTree, PlannedRoute } from "../wire/schema";
 import { figures, metadata, roster, routes, source } from "./store";
 
 /** Vehicles with autopilots, by vehicle id. */
@@ -45,7 +45,7 @@ export function blockedAmong(ids: Iterable<number>): string {
 }
 
 /** The lines that the shown vehicles follow: those of a recording; else of behaviours and autopilots' missions. */
-export const shownRoutes = computed<readonly RouteTree[]>(() => {
+export const shownRoutes = computed<readonly PlannedRoute[]>(() => {
   if (source.value?.routes) return source.value.routes;
   const missions = [...autopilots.value.values()].filter(
     ({ id, waypoints }) => waypoints.length > 0 && roster.value.rowOfId(id) !== undefined,
@@ -53,7 +53,7 @@ export const shownRoutes = computed<readonly RouteTree[]>(() => {
   return missions.length === 0 ? routes.value : [...routes.value, ...missions.map(missionRoute)];
 });
 
-function missionRoute({ id, waypoints }: AutopilotTree): RouteTree {
+function missionRoute({ id, waypoints }: AutopilotTree): PlannedRoute {
   const fleet = roster.value.fleetAt(roster.value.rowOfId(id) ?? -1)?.name ?? "";
   return { fleet, ids: [[id, 1]], behaviour: "autopilot", closed: false, points: waypoints };
 }

@@ -1,15 +1,15 @@
 // Events of the run, newest last.
 import { computed, signal } from "@preact/signals";
-import type { EventTree } from "../wire/schema";
+import type { EventRecord } from "../wire/schema";
 import { clock } from "./store";
 
-export interface TimedEvent extends EventTree {
+export interface TimedEvent extends EventRecord {
   time: number; // simulated s
 }
 
 const MOST_EVENTS = 5000;
 
-const received = signal<readonly EventTree[]>([]);
+const received = signal<readonly EventRecord[]>([]);
 const ticksPerSecond = computed(() => clock.value.rate || 1);
 
 /** At most MOST_EVENTS, with simulated time. */
@@ -42,7 +42,7 @@ export function contactOf(detail: string): ContactPlace | null {
 }
 
 /** Add events; known numbers are skipped. */
-export function addEvents(more: readonly EventTree[]): void {
+export function addEvents(more: readonly EventRecord[]): void {
   const last = received.peek().at(-1)?.number ?? 0;
   const later = more.every(({ number }) => number > last);
   const all = later ? [...received.peek(), ...more] : merged(received.peek(), more);
@@ -55,7 +55,7 @@ export function clearEvents(): void {
 }
 
 /** Requested events may arrive after newer ones. */
-function merged(some: readonly EventTree[], more: readonly EventTree[]): EventTree[] {
+function merged(some: readonly EventRecord[], more: readonly EventRecord[]): EventRecord[] {
   const numbered = new Map([...some, ...more].map((event) => [event.number, event]));
   return [...numbered.values()].sort((a, b) => a.number - b.number);
 }

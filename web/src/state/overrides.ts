@@ -1,7 +1,7 @@
 // Behaviour overrides: control mode of each vehicle, pending requests, and target points.
 import { signal } from "@preact/signals";
 import type { Behaviour } from "../net/connection";
-import type { FleetInfoTree, OverrideTree } from "../wire/schema";
+import type { BehaviourOverride, FleetInfoTree } from "../wire/schema";
 import type { Roster } from "./roster";
 
 /** Names of the values of `controlModes`. */
@@ -12,7 +12,7 @@ const [DISARMED, EXTERNAL, OWN, OVERRIDDEN] = [0, 1, 2, 3];
 export function controlModes(
   shown: Roster,
   fleets: readonly FleetInfoTree[],
-  list: readonly OverrideTree[],
+  list: readonly BehaviourOverride[],
   armed?: ArrayLike<number>,
 ): Float32Array {
   const values = new Float32Array(shown.size).fill(Number.NaN);
@@ -30,7 +30,7 @@ export function controlModes(
   return values;
 }
 
-function* eachOf(ranges: OverrideTree["ids"]): Iterable<number> {
+function* eachOf(ranges: BehaviourOverride["ids"]): Iterable<number> {
   for (const [first, count] of ranges) for (let id = first; id < first + count; id++) yield id;
 }
 
@@ -67,7 +67,7 @@ function describe(behaviour: Behaviour): string {
 
 export type Waypoint = [number, number, number];
 
-export function overridePoints({ options }: OverrideTree): Waypoint[] {
+export function overridePoints({ options }: BehaviourOverride): Waypoint[] {
   const { path, x, y, z } = options;
   if (Array.isArray(path)) return path.filter(isPoint).map(([a = 0, b = 0, c = 0]) => [a, b, c]);
   const count = Math.max(...[x, y, z].map((values) => (Array.isArray(values) ? values.length : 1)));
@@ -76,7 +76,7 @@ export function overridePoints({ options }: OverrideTree): Waypoint[] {
 }
 
 /** Whether each vehicle has its own points instead of a common path. */
-export function isOneByOne({ options }: OverrideTree): boolean {
+export function isOneByOne({ options }: BehaviourOverride): boolean {
   return !Array.isArray(options["path"]) && Object.values(options).some(Array.isArray);
 }
 

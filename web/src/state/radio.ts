@@ -1,6 +1,6 @@
 // The radio of the shown source: radios, stations and jammers; and the layers that a client shows on all pages.
 import { computed, signal } from "@preact/signals";
-import type { CoverageTree, RadioTree, VisualizationTree } from "../wire/schema";
+import type { CoverageGrid, RadioTree, VisualizationTree } from "../wire/schema";
 import { type Layers, layers, metadata, source } from "./store";
 
 const received = signal<RadioTree | null>(null);
@@ -39,10 +39,10 @@ export interface CoverageChoice {
 }
 
 export const coverageChoice = signal<CoverageChoice>({ of: null, quantity: "power", height: 2 });
-export const coverage = signal<CoverageTree | null>(null);
+export const coverage = signal<CoverageGrid | null>(null);
 
 /** Worst and best value of the colours: dBm, dB or packet error rate. */
-export function coverageSpan({ sensitivity, needed }: CoverageTree, quantity: Quantity): [number, number] {
+export function coverageSpan({ sensitivity, needed }: CoverageGrid, quantity: Quantity): [number, number] {
   if (quantity === "per") return [1, 0];
   return quantity === "power"
     ? [sensitivity - 10, sensitivity + 50]

@@ -10,7 +10,7 @@ import {
   UNKNOWN_METHOD,
 } from "../net/connection";
 import type { Frame } from "../wire/frame";
-import type { EventTree, FiguresTree, MissionTree, RosterTree } from "../wire/schema";
+import type { EventRecord, FiguresTree, MissionTree, RosterTree } from "../wire/schema";
 import { clockFromFigures, clockFromMetadata, clockLost, clockRestarted } from "./clock";
 import { startColouring } from "./colouring";
 import { applyAutopilots } from "./controllers";
@@ -127,7 +127,7 @@ export class Session {
     if (metadata.peek()?.scenario?.["radio"]) void this.requestRadio();
   }
 
-  private events(events: readonly EventTree[]): void {
+  private events(events: readonly EventRecord[]): void {
     if (!metadata.peek()?.recording) addEvents(events); // those of a recording came with the metadata
     if (events.some(({ kind }) => CHANGES_PLANS.has(kind))) this.requestPlansSoon();
     if (events.some(({ kind }) => kind === "jammer" || kind === "spoofer")) void this.requestRadio();

@@ -4,10 +4,10 @@ import { call, reasonOf } from "../net/connection";
 import type { Frame } from "../wire/frame";
 import type {
   ArrayTree,
-  EventTree,
+  EventRecord,
+  PlannedRoute,
   RadioTree,
   RecordingTree,
-  RouteTree,
   SceneryTree,
   StandingsTree,
 } from "../wire/schema";
@@ -58,10 +58,10 @@ export interface FrameSource {
   readonly kind: "live" | "buffer" | "recording";
   readonly roster: ReadonlySignal<Roster>;
   readonly markers: MarkerBoard;
-  readonly events: ReadonlySignal<readonly EventTree[]>;
+  readonly events: ReadonlySignal<readonly EventRecord[]>;
   readonly timeline: Timeline | null; // null: not seekable
   /** Recorded routes, of a recording opened in the page; otherwise the server has them. */
-  readonly routes?: readonly RouteTree[];
+  readonly routes?: readonly PlannedRoute[];
   /** Recorded scenery, and what fleets look like, where there are routes. */
   readonly scenery?: RecordedScenery | null;
   readonly looks?: ReadonlyMap<string, Appearance>;

@@ -1,7 +1,7 @@
 // Signals that panels, scene and controls share.
 import { computed, type Signal, signal } from "@preact/signals";
 import { connection } from "../net/connection";
-import type { FiguresTree, MetadataTree, OverrideTree, RouteTree } from "../wire/schema";
+import type { BehaviourOverride, FiguresTree, MetadataTree, PlannedRoute } from "../wire/schema";
 import { Roster } from "./roster";
 import type { FrameSource } from "./source";
 
@@ -25,8 +25,8 @@ export const preparing = computed(() => {
 });
 export const metadata = signal<MetadataTree | null>(null);
 export const figures = signal<FiguresTree | null>(null);
-export const routes = signal<readonly RouteTree[]>([]);
-export const overrides = signal<readonly OverrideTree[]>([]);
+export const routes = signal<readonly PlannedRoute[]>([]);
+export const overrides = signal<readonly BehaviourOverride[]>([]);
 
 /** The clock of the live run. */
 export interface Clock {

@@ -1,6 +1,6 @@
 // Decodes binary messages from the server. A message is accepted or rejected as a whole.
 import type { ColumnBlock, Frame } from "./frame";
-import { type EventTree, FrameType, HEADER, POSES } from "./schema";
+import { type EventRecord, FrameType, HEADER, POSES } from "./schema";
 
 const KNOWN: ReadonlySet<number> = new Set(Object.values(FrameType));
 /** Frame types that this page does not subscribe to. */
@@ -113,15 +113,15 @@ class Reader {
 
 // events (frame 0x13) ------------------------------------------------------------------------------------------------
 
-function decodeEvents(reader: Reader): EventTree[] {
-  const events: EventTree[] = [];
+function decodeEvents(reader: Reader): EventRecord[] {
+  const events: EventRecord[] = [];
   const count = reader.u32();
   for (let k = 0; k < count; k++) events.push(eventOf(reader));
   reader.end("events");
   return events;
 }
 
-function eventOf(reader: Reader): EventTree {
+function eventOf(reader: Reader): EventRecord {
   const number = reader.u64();
   const tick = reader.u64();
   const lengths = [reader.u8(), reader.u8(), reader.u16()] as const;
@@ -204,7 +204,7 @@ function placeOf(reader: Reader): Pick<Marker, "color" | "scale" | "position" | 
 export interface Decoded {
   frame: Frame | null; // tick, poses, columns
   markers: MarkerChange[];
-  events: EventTree[];
+  events: EventRecord[];
 }
 
 type Group = Partial<Frame>;

@@ -186,12 +186,21 @@ export interface FleetInfoTree {
 }
 
 /** An event. */
-export interface EventTree {
+export interface EventRecord {
   number: number;
   tick: number;
   kind: string;
   subject: string;
   detail: string;
+}
+
+/** An applied action, with the fields of the engine's `Posted.to_tree()`. */
+export interface ActionRecord {
+  tick: number;
+  sequence: number;
+  source: string;
+  kind: string;
+  action: Readonly<Record<string, unknown>>;
 }
 
 /** A recording being played: simulation time of its start, position and duration, all in s; all its events. */
@@ -200,7 +209,7 @@ export interface RecordingTree {
   start: number;
   position: number;
   duration: number;
-  events: readonly EventTree[];
+  events: readonly EventRecord[];
 }
 
 /** The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller. */
@@ -299,8 +308,8 @@ export interface FiguresTree {
   counts: Readonly<Record<string, number>>;
 }
 
-/** A path or a point that vehicles follow. */
-export interface RouteTree {
+/** A line that vehicles follow, or a point that they go to. */
+export interface PlannedRoute {
   fleet: string;
   ids: readonly Range[];
   behaviour: string;
@@ -437,8 +446,8 @@ export interface SceneryTree {
   track: TrackTree | null;
 }
 
-/** An override in effect. */
-export interface OverrideTree {
+/** An override in force: a behaviour that replaces that of the vehicles' entry. */
+export interface BehaviourOverride {
   ids: readonly Range[];
   behaviour: string;
   options: Readonly<Record<string, unknown>>;
@@ -826,8 +835,8 @@ export interface RadioTree {
   jammed: number;
 }
 
-/** Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value. `sinr` and `jamming` are means over time; `per` is the packet error rate, by the bursts of jammers. */
-export interface CoverageTree {
+/** Values at the places of a grid, (side, side), rows from the south. */
+export interface CoverageGrid {
   x: number;
   y: number;
   cell: number;
@@ -843,8 +852,8 @@ export interface CoverageTree {
   time: number;
 }
 
-/** Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own. */
-export interface SpectrumTree {
+/** Power by frequency at a receiver. */
+export interface Spectrum {
   low: number;
   high: number;
   band: readonly [number, number];
@@ -853,8 +862,8 @@ export interface SpectrumTree {
   time: number;
 }
 
-/** What a receiver gets at places: dBm, dB, dBm, packet error rate; `best`: which of the transmitters, -1: none. */
-export interface LevelsTree {
+/** What a receiver gets at n places. */
+export interface HeardLevels {
   power: readonly number[];
   sinr: readonly number[];
   jamming: readonly number[];
@@ -862,8 +871,8 @@ export interface LevelsTree {
   best: readonly number[];
 }
 
-/** How rounds of CBBA over radio ended: messages and receptions, tasks with several winners or none, groups. */
-export interface AgreementTree {
+/** How rounds over radio ended. */
+export interface Agreement {
   agreed: boolean;
   rounds: number;
   seconds: number;
@@ -875,10 +884,10 @@ export interface AgreementTree {
   settled: boolean;
 }
 
-/** The task of each vehicle, null: none; and how the vehicles came to it. */
-export interface AssignmentTree {
+/** The task of each vehicle, and how the vehicles came to it. */
+export interface Assignment {
   tasks: readonly (number | null)[];
-  agreement: AgreementTree;
+  agreement: Agreement;
 }
 
 /** Every method, with its parameters and result. */
@@ -902,7 +911,7 @@ export interface Methods {
       period?: number;
       rounds?: number;
     };
-    result: { assignment: AssignmentTree };
+    result: { assignment: Assignment };
   };
   /** Authenticate with the token; any other request may contain it in a field `token` instead. */
   authenticate: { params: { token: string }; result: Empty };
@@ -966,10 +975,10 @@ export interface Methods {
       side?: number;
       height?: number;
     };
-    result: { coverage: CoverageTree };
+    result: { coverage: CoverageGrid };
   };
   /** Return the events after a number, oldest first. */
-  get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
+  get_events: { params: { since?: number }; result: { events: readonly EventRecord[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
   /** Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz. */
@@ -979,7 +988,7 @@ export interface Methods {
   /** Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait. */
   get_levels: {
     params: { places: readonly (readonly number[])[]; of?: string | number | null; receiver?: string | number | null };
-    result: { levels: LevelsTree };
+    result: { levels: HeardLevels };
   };
   /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
   get_link: { params: { source: string | number; to: string | number }; result: { link: LinkBudget } };
@@ -990,7 +999,7 @@ export interface Methods {
   /** Return the noise of every receiver, dBm, in the order of their numbers. */
   get_noise: { params: Empty; result: { noise: readonly number[] } };
   /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
-  get_overrides: { params: Empty; result: { overrides: readonly OverrideTree[] } };
+  get_overrides: { params: Empty; result: { overrides: readonly BehaviourOverride[] } };
   /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
   get_radio: { params: Empty; result: { radio: RadioTree | null } };
   /** Return the counts of commands that went to a vehicle or fleet over the radio. */
@@ -1008,7 +1017,7 @@ export interface Methods {
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
   /** Return the paths and points that vehicles follow, in m east, north and up. */
-  get_routes: { params: Empty; result: { routes: readonly RouteTree[] } };
+  get_routes: { params: Empty; result: { routes: readonly PlannedRoute[] } };
   /** Return the YAML text of the running scenario; the original text if it was loaded from a file. */
   get_running_scenario: { params: Empty; result: ScenarioText };
   /** Return the YAML text of a bundled scenario. */
@@ -1023,10 +1032,7 @@ export interface Methods {
     result: SeriesTree;
   };
   /** Return the power by frequency at a receiver. Another thread computes it; ticks do not wait. */
-  get_spectrum: {
-    params: { receiver: string; span?: number | null; bins?: number };
-    result: { spectrum: SpectrumTree };
-  };
+  get_spectrum: { params: { receiver: string; span?: number | null; bins?: number }; result: { spectrum: Spectrum } };
   /** Return the spoofers of satellite navigation, in the order of their names; none without radio. */
   get_spoofers: { params: Empty; result: { spoofers: readonly SpooferView[] } };
   /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */

@@ -12,7 +12,7 @@ import { aboutEmitter, modeOf, plansIn, statusOf, statusText } from "../../src/s
 import { applyRadio } from "../../src/state/radio";
 import type { FrameSource } from "../../src/state/source";
 import { metadata, roster, selection, source } from "../../src/state/store";
-import type { JammerView, LinkBudget, RadioTree, SpectrumTree, SpooferView } from "../../src/wire/schema";
+import type { JammerView, LinkBudget, RadioTree, Spectrum, SpooferView } from "../../src/wire/schema";
 import { calls, makeWorld } from "./world";
 
 const JAMMER: JammerView = {
@@ -154,10 +154,10 @@ test("neighbours are listed by name, the best first", async () => {
   expect([...selection.value]).toEqual([20]);
 });
 
-const line = (time: number) => ({ time }) as SpectrumTree;
+const line = (time: number) => ({ time }) as Spectrum;
 
 test("lines of the waterfall are at their times", () => {
-  let lines: SpectrumTree[] = [];
+  let lines: Spectrum[] = [];
   for (const time of [1, 5, 5, 20, 26]) lines = withLine(lines, line(time));
   expect(lines.map(({ time }) => time)).toEqual([5, 20, 26]); // 24 s; one line for each time
   expect(withLine(lines, line(3)).map(({ time }) => time)).toEqual([3]); // the run was reset

@@ -11,7 +11,7 @@ import { applyRadio, applyVisualization, coverageSpan } from "../../src/state/ra
 import { linksIn } from "../../src/state/radio-links";
 import { Roster } from "../../src/state/roster";
 import { layers } from "../../src/state/store";
-import type { CoverageTree, JammerView, RadioTree, RouteTree } from "../../src/wire/schema";
+import type { CoverageGrid, JammerView, PlannedRoute, RadioTree } from "../../src/wire/schema";
 
 const FLEET = { kind: "agent", model: "point", single: false, columns: [] };
 const ROSTER = new Roster({
@@ -224,9 +224,9 @@ test("a client's layers are shown once", () => {
 });
 
 test("the colours of the coverage span what a receiver can use", () => {
-  expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "power")).toEqual([-100, -40]);
-  expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "sinr")).toEqual([-4, 36]);
-  expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "per")).toEqual([1, 0]); // all lost, none
+  expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageGrid, "power")).toEqual([-100, -40]);
+  expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageGrid, "sinr")).toEqual([-4, 36]);
+  expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageGrid, "per")).toEqual([1, 0]); // all lost, none
 });
 
 test("many links are thinner and more transparent", () => {
@@ -239,7 +239,7 @@ test("many links are thinner and more transparent", () => {
 });
 
 test("of many routes those of selected vehicles are drawn", () => {
-  const routes = Array.from({ length: 25 }, (_, k) => ({ ids: [[10 * k, 2]] }) as unknown as RouteTree);
+  const routes = Array.from({ length: 25 }, (_, k) => ({ ids: [[10 * k, 2]] }) as unknown as PlannedRoute);
   expect(chosenRoutes(routes.slice(1), new Set())).toHaveLength(24);
   expect(chosenRoutes(routes, new Set())).toEqual([]);
   expect(chosenRoutes(routes, new Set([11, 12, 240]))).toEqual([routes[1], routes[24]]);

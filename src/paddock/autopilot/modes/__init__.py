@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
-from paddock.autopilot.vehicle import Mode
+from paddock.autopilot.contract import Mode
 
 
 def find_modes(kind: str) -> Mapping[int, type[Mode]]:

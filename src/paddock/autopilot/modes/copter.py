@@ -1,13 +1,14 @@
 """Common parts of copter modes: limits, paths, the pilot's sticks, the ground; and take-off, landing, return, orbit."""
 
+from dataclasses import dataclass, field
 from math import copysign, hypot, nan, pi, radians, sqrt
 from typing import TYPE_CHECKING, cast
 
+from paddock.autopilot.contract import Mode
 from paddock.autopilot.control.copter_path import LegLimits, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.telemetry import Landed
-from paddock.autopilot.vehicle import Mode
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class CopterMode(Mode):
         return LegLimits(self.level_limits(speed), self.copter.limits.up, self.copter.limits.down)
 
     def seek(self, north: float, east: float, down: float, dt: float, speed: float = float("nan")) -> None:
-        """Move the track towards a position."""
+        """Move the track towards a position (m) for dt s; `speed` m/s replaces WPNAV_SPEED unless NaN."""
         self.copter.track.seek(north, east, self.level_limits(speed), dt)
         self.seek_height(down, dt)
 
@@ -73,7 +74,7 @@ class CopterMode(Mode):
         self.copter.heading.turn_to(yaw, self.copter.slew_yaw, dt, ahead)
 
     def turn_towards(self, north: float, east: float, dt: float, wanted: object) -> None:
-        """Turn towards a position, if `wanted` and not too close; otherwise keep the heading."""
+        """Turn towards a position (m) for dt s, if `wanted` and not too close; otherwise keep the heading."""
         track = self.copter.track
         if wanted and track.distance(north, east) > FACING_DISTANCE:
             self.turn_to(bearing(north - track.north, east - track.east, 0.0), dt)
@@ -81,7 +82,7 @@ class CopterMode(Mode):
             self.copter.heading.spin(0.0, dt)
 
     def report(self, north: float, east: float, down: float, crosstrack: float = 0.0) -> None:
-        """Report distance and bearing of the target in the telemetry."""
+        """Report distance and bearing of the target (m) and the crosstrack error (m) in the telemetry."""
         estimate, telemetry = self.autopilot.estimate, self.autopilot.telemetry
         dn, de = north - estimate.north, east - estimate.east
         telemetry.aim(hypot(dn, de), bearing(dn, de, estimate.yaw), crosstrack)
@@ -156,33 +157,30 @@ CIRCLE_ENTRY_RADIUS, CIRCLE_ENTRY_SPEED = 0.5, 0.5  # m, m/s
 SPIN_UP = 0.5  # share of the horizontal acceleration for gaining speed on the circle
 
 
+@dataclass(eq=False)
 class TakeOff:
     """Ramp up the throttle until the copter rises, then climb straight up to `down` (m, local frame)."""
 
     mode: CopterMode
     down: float
-    _place: tuple[float, float] | None
-
-    def __init__(self, mode: CopterMode, down: float) -> None:
-        self.mode, self.down = mode, down
-        self._place = None
+    _position: tuple[float, float] | None = None  # m north and east; None: not in the air yet
 
     def shift(self, north: float, east: float) -> None:
         """Move along with a jump of the estimate by m."""
-        if self._place is not None:
-            self._place = self._place[0] + north, self._place[1] + east
+        if self._position is not None:
+            self._position = self._position[0] + north, self._position[1] + east
 
     def update(self, dt: float) -> bool:
         """Move the setpoint; return whether the altitude is reached."""
         mode, copter = self.mode, self.mode.copter
         if mode.wait_for_liftoff():
             return False
-        if self._place is None:
-            self._place = copter.track.north, copter.track.east
+        if self._position is None:
+            self._position = copter.track.north, copter.track.east
             copter.track.vn = copter.track.ve = 0.0
-        mode.seek(*self._place, self.down, dt)
+        mode.seek(*self._position, self.down, dt)
         copter.heading.spin(0.0, dt)
-        mode.report(*self._place, self.down)
+        mode.report(*self._position, self.down)
         copter.follow()
         down = mode.autopilot.estimate.down
         if down > self.down + STEADY_CLIMB:
@@ -190,16 +188,16 @@ class TakeOff:
         return abs(down - self.down) < CLIMB_TOLERANCE or down < self.down
 
 
+@dataclass(eq=False)
 class Descent:
     """Land at a position (m north and east; None: where the copter comes to rest): fast, then at LAND_SPEED."""
 
     mode: CopterMode
-    position: tuple[float, float] | None
-    _over: bool  # above the position
+    position: tuple[float, float] | None = None
+    _over: bool = False  # above the position
 
-    def __init__(self, mode: CopterMode, position: tuple[float, float] | None = None) -> None:
-        self.mode, self.position = mode, position
-        self._over = position is None
+    def __post_init__(self) -> None:
+        self._over = self.position is None
 
     def update(self, dt: float) -> None:
         """Move the setpoint."""
@@ -239,26 +237,24 @@ class Descent:
         return autopilot.home_position.ned()[2] - autopilot.estimate.down
 
 
+@dataclass(eq=False)
 class ReturnHome:
     """Climb, return, wait above home, land."""
 
     mode: CopterMode
-    landing: bool
-    north: float
-    east: float
-    down: float
-    _climbing: bool
-    _waited: float  # s
-    _descent: Descent
+    landing: bool = False
+    north: float = 0.0
+    east: float = 0.0
+    down: float = 0.0
+    _climbing: bool = True
+    _waited: float = 0.0  # s
+    _descent: Descent = field(init=False)
 
-    def __init__(self, mode: CopterMode) -> None:
-        self.mode = mode
-        self.landing = False
-        autopilot = mode.autopilot
+    def __post_init__(self) -> None:
+        autopilot, height = self.mode.autopilot, self.mode.value("RTL_ALT") / 100.0
         self.north, self.east, _ = autopilot.home_position.return_point()
-        self.down = min(autopilot.estimate.down, autopilot.home_position.ned()[2] - mode.value("RTL_ALT") / 100.0)
-        self._climbing, self._waited = True, 0.0
-        self._descent = Descent(mode, (self.north, self.east))
+        self.down = min(autopilot.estimate.down, autopilot.home_position.ned()[2] - height)
+        self._descent = Descent(self.mode, (self.north, self.east))
 
     def update(self, dt: float) -> None:
         """Move the setpoint."""
@@ -313,6 +309,7 @@ class Orbit:
     _angle: float  # direction from the centre, once on the circle
 
     def __init__(self, mode: CopterMode, centre: Ned, radius: float, rate: float) -> None:
+        """centre, radius: m. rate: rad/s, + clockwise."""
         self.mode, self.radius = mode, max(radius, 0.0)
         self.north, self.east, self.down = centre
         self._wanted, self._rate = rate, 0.0

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import dist, hypot, isnan, nan, radians
 
+from paddock.autopilot.contract import MissionMode
 from paddock.autopilot.control.copter_path import CopterLegs, SplineLeg, onwards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.guided import GuidedTarget
@@ -10,7 +11,6 @@ from paddock.autopilot.mission import MissionExecutor
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Orbit, ReturnHome, TakeOff
 from paddock.autopilot.telemetry import Landed
-from paddock.autopilot.vehicle import MissionMode
 from paddock.compute.scalars import asin, atan2
 
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
@@ -275,7 +275,7 @@ class CopterGuided(CopterMode):
         return self.autopilot.now_us - self._target.time_us > STALE_US
 
     def _follow_moving(self, position: Ned, velocity: Ned, speed: float, dt: float) -> None:
-        """Follow a moving position; it stops where it is when the target expires."""
+        """Follow a position (m) that moves (m/s) for dt s at `speed` m/s; it stops when the target expires."""
         age = min(self.autopilot.now_us - self._target.time_us, STALE_US) * 1e-6
         vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else velocity
         north, east, down = (p + v * age for p, v in zip(position, velocity, strict=True))

@@ -3,13 +3,13 @@
 from math import hypot, isnan, radians
 from typing import TYPE_CHECKING, cast
 
+from paddock.autopilot.contract import MissionMode, Mode
 from paddock.autopilot.control.rover import DIRECT, RoverSetpoint
 from paddock.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, point_ahead
 from paddock.autopilot.estimate import Ned, Point
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.telemetry import ModeReason, Severity
-from paddock.autopilot.vehicle import MissionMode, Mode
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from paddock.engine.actions import MissionAction
-from paddock.engine.behaviours import PlannedRoute, PoseBlocks
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import Place, build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
@@ -30,7 +30,6 @@ from paddock.planning.from_scenario import (
 )
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.state import MissionView, TaskView, VehicleView, ZoneView
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Plan
@@ -40,6 +39,8 @@ from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
+from paddock.wire.mission_results import MissionView, TaskView, VehicleView, ZoneView
+from paddock.wire.results import PlannedRoute
 from paddock.world.archive import typed
 from paddock.world.fleet import Ints
 from paddock.world.parts import child, fresh, part, value
@@ -119,11 +120,6 @@ def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
                 f"{location(field)}: {entry.name!r} takes part in the mission and follows its route; leave out "
                 f"{field}, or name the others in mission.members"
             )
-
-
-@part
-class MissionRunState:
-    """What a run keeps beside its mission."""
 
 
 def fleets_from(saved: Any) -> set[str]:

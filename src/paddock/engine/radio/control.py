@@ -19,17 +19,20 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.links.jamming import JammerState, active_share
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
-from paddock.radio.links.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum, link_budget, radio_ranges
+from paddock.radio.links.survey import RadioSurvey, link_budget, radio_ranges
 from paddock.radio.links.table import Links
 from paddock.radio.links.update import far_interference
 from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
 from paddock.radio.packets.state import STATE_FIELDS
-from paddock.radio.physics.signal import decibels, power_ratio
+from paddock.radio.physics.signal import decibels
 from paddock.radio.settings import checked_assignment
 from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import (
+    Assignment,
     CommandTraffic,
+    CoverageGrid,
+    HeardLevels,
     JammerView,
     LinkBudget,
     RadioFleetTree,
@@ -38,6 +41,7 @@ from paddock.wire.radio_results import (
     RadioTypeTree,
     Received,
     ServiceTraffic,
+    Spectrum,
     SpooferView,
     Station,
     StationTree,
@@ -47,7 +51,7 @@ from paddock.wire.radio_results import (
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
-    from paddock.planning.consensus_radio import Agreement, RadioConsensus
+    from paddock.planning.consensus_radio import RadioConsensus
 
 View = TypeVar("View")
 
@@ -103,17 +107,8 @@ class RadioControl:
         if i == j:
             raise InvalidValueError(f"{source!r} and {to!r} are the same radio")
         stage.locate()
-        links = stage.links
-        row = slice(int(links.start[i]), int(links.start[i + 1]))
-        at = np.flatnonzero(links.peer[row] == j)
-        up, collisions = bool(len(at)) and bool(links.up[row][at[0]]), None
-        if len(at) and links.collisions.shape[1]:
-            entry = row.start + int(at[0])
-            calm, load = links.collisions[:, entry].tolist()
-            collisions = power_ratio(float(links.power[entry]) - calm), load
-        around = float(links.interference[i]), float(links.jamming[i]), links.bursts, collisions
-        tables = roster.radios, roster.classes, roster.paths, i, j, *around, up
-        budget = link_budget(*tables, stage.name_of(j), stage.name_of(i))
+        links, names = stage.links, (stage.name_of(j), stage.name_of(i))
+        budget = link_budget(roster.radios, roster.classes, roster.paths, links, i, j, names)
         if stage.state.silent[[i, j]].any():
             return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
         share, power, limit = stage.denied.of(roster.radios, links, j)
@@ -283,9 +278,7 @@ class RadioControl:
         """
         return self._messages.medium()
 
-    def assign(
-        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
-    ) -> "tuple[list[int | None], Agreement]":
+    def assign(self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000) -> Assignment:
         """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
 
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The
@@ -301,7 +294,7 @@ class RadioControl:
         from paddock.planning.solver.methods.cbba import bidding_on
 
         names, costs, time, _ = checked_assignment(vehicles, cost, period, rounds)
-        radios = np.array([self._engine.radio.number_of(one) for one in names], np.int64)
+        radios = np.array([self._engine.radio.number_of(vehicle) for vehicle in names], np.int64)
         medium = self.medium()
         owners = medium.devices.group[radios].tolist()
         for k in np.setdiff1d(np.arange(len(owners)), np.unique(owners, return_index=True)[1])[:1].tolist():
@@ -391,22 +384,21 @@ def _type(radios: Radios, number: int, ranges: Floats) -> RadioTypeTree:
 
 def jammer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[JammerView]:
     """Return jammers of given states; where vehicles carry them is not known here."""
-    sections = sorted(section.jammers, key=lambda one: one.name)
+    sections = sorted(section.jammers, key=lambda jammer: jammer.name)
     views: list[JammerView] = []
-    for one, state in zip(sections, states, strict=True):
-        active = active_share(state, one.on, time, 1.0 / section.rate)
+    for jammer, state in zip(sections, states, strict=True):
+        active = active_share(state, jammer.on, time, 1.0 / section.rate)
         power = state.power, state.frequency, state.bandwidth, state.false_frames
-        views.append(
-            JammerView(one.name, one.kind, state.on, state.scheduled, active, state.position, state.vehicle, *power)
-        )
+        switched = jammer.name, jammer.kind, state.on, state.scheduled, active
+        views.append(JammerView(*switched, state.position, state.vehicle, *power))
     return views
 
 
 def spoofer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[SpooferView]:
     """Return spoofers of given states; which receivers they have captured is not known here."""
     views: list[SpooferView] = []
-    for one, state in zip(sorted(section.spoofers, key=lambda one: one.name), states, strict=True):
-        active = active_share(state, one.on, time, 1.0 / section.rate) > 0.0
+    for spoofer, state in zip(sorted(section.spoofers, key=lambda spoofer: spoofer.name), states, strict=True):
+        active = active_share(state, spoofer.on, time, 1.0 / section.rate) > 0.0
         place = state.position, state.vehicle
-        views.append(SpooferView(one.name, state.on, state.scheduled, active, *place, state.power, captured=0))
+        views.append(SpooferView(spoofer.name, state.on, state.scheduled, active, *place, state.power, captured=0))
     return views

@@ -49,8 +49,8 @@ class ReceiverRoster:
         assert section is not None
         self.fleets = [p.fleet for p in programs.values() if GNSS in p.fleet.tables and p.fleet.n]
         fitted = [
-            FleetRadios(one.name, one.ids[one.rows], one.tables["streams"][one.rows], (RECEIVER,))
-            for one in self.fleets
+            FleetRadios(fleet.name, fleet.ids[fleet.rows], fleet.tables["streams"][fleet.rows], (RECEIVER,))
+            for fleet in self.fleets
         ]
         emitters = (*section.jammers, *map(as_jammer, section.spoofers))
         own: RadioSection = section.model_copy(update={"stations": (), "jammers": emitters, "types": {}})
@@ -59,11 +59,11 @@ class ReceiverRoster:
         self.classes = classes_of(own, self.radios.groups)
         ground = float(world.environment[GROUND_Z])
         self.tables = PathTables(self.radios, self.classes, world.scenery, ground, world.seed)
-        names = [one.name for one in self.emitters.sections]
-        self.jammers = np.array([names.index(one.name) for one in _by_name(section.jammers)], np.int64)
+        names = [emitter.name for emitter in self.emitters.sections]
+        self.jammers = np.array([names.index(jammer.name) for jammer in _by_name(section.jammers)], np.int64)
         seconds = [self.emitters.second[k] for k in self.jammers.tolist() if k in self.emitters.second]
         self.columns = np.concatenate([self.jammers, np.array(seconds, np.int64)])  # of the jammers, as in the run
-        self.spoofers = np.array([names.index(one.name) for one in _by_name(section.spoofers)], np.int64)
+        self.spoofers = np.array([names.index(spoofer.name) for spoofer in _by_name(section.spoofers)], np.int64)
         self.aimed = np.zeros((len(self.spoofers), self.radios.n))
         for q, spoofer in enumerate(_by_name(section.spoofers)):
             self.aimed[q] = self._aimed(spoofer.target, world)
@@ -79,7 +79,7 @@ class ReceiverRoster:
 
 
 def _by_name(sections: Any) -> list[Any]:
-    return sorted(sections, key=lambda one: one.name)
+    return sorted(sections, key=lambda section: section.name)
 
 
 def check_receivers(scenario: Scenario) -> None:
@@ -87,12 +87,12 @@ def check_receivers(scenario: Scenario) -> None:
     section = scenario.radio
     assert section is not None
     near = [
-        one
-        for one in section.jammers
-        if abs(one.frequency - g.L1) < 0.5 * (jammer_radio(one).bandwidth + g.BAND) or one.sweep is not None
+        jammer
+        for jammer in section.jammers
+        if abs(jammer.frequency - g.L1) < 0.5 * (jammer_radio(jammer).bandwidth + g.BAND) or jammer.sweep is not None
     ]
-    one = np.zeros(1, np.int64)
-    fleets = [FleetRadios(entry.name, one, one, (RECEIVER,)) for entry in scenario.vehicles if has_receiver(entry)]
+    ids = np.zeros(1, np.int64)
+    fleets = [FleetRadios(entry.name, ids, ids, (RECEIVER,)) for entry in scenario.vehicles if has_receiver(entry)]
     emitters = (*near, *map(as_jammer, section.spoofers))
     if emitters and fleets:
         own: RadioSection = section.model_copy(update={"stations": (), "jammers": emitters, "types": {}})
@@ -104,10 +104,11 @@ def check_targets(scenario: Scenario) -> None:
     """Raise InvalidValueError at its place if a spoofer's target has no satellite navigation."""
     assert scenario.radio is not None
     equipped = _equipped(scenario)
-    for k, one in enumerate(scenario.radio.spoofers):
-        if one.target is not None and one.target.partition("[")[0] not in equipped:
+    for k, spoofer in enumerate(scenario.radio.spoofers):
+        if spoofer.target is not None and spoofer.target.partition("[")[0] not in equipped:
             place = scenario.at("radio", "spoofers", k, "target")
-            raise InvalidValueError(f"{place}: {one.target!r} has no satellite navigation: add `gnss` to its sensors")
+            text = f"{spoofer.target!r} has no satellite navigation: add `gnss` to its sensors"
+            raise InvalidValueError(f"{place}: {text}")
 
 
 def warn_of_targets(scenario: Scenario) -> None:
@@ -115,12 +116,12 @@ def warn_of_targets(scenario: Scenario) -> None:
     section = scenario.radio
     if section is None or _equipped(scenario):
         return
-    used = [one for entry in scenario.vehicles for one in entry.radio]
-    used += [one for station in section.stations for one in station.radio]
-    radios = [one.of(section.known_types) for one in used]
-    idle = [("spoofers", k, one.name) for k, one in enumerate(section.spoofers)]
+    used = [fitted for entry in scenario.vehicles for fitted in entry.radio]
+    used += [fitted for station in section.stations for fitted in station.radio]
+    radios = [fitted.of(section.known_types) for fitted in used]
+    idle = [("spoofers", k, spoofer.name) for k, spoofer in enumerate(section.spoofers)]
     for k, jammer in enumerate(section.jammers):
-        if _reaches(jammer, g.L1, g.BAND) and not any(_jams(jammer, one) for one in radios):
+        if _reaches(jammer, g.L1, g.BAND) and not any(_jams(jammer, radio) for radio in radios):
             idle.append(("jammers", k, jammer.name))
     for kind, k, name in idle:
         text = f"{kind[:-1]} {name!r} has no effect: no vehicle has the sensor `gnss`"
@@ -129,8 +130,9 @@ def warn_of_targets(scenario: Scenario) -> None:
 
 def _equipped(scenario: Scenario) -> set[str]:
     """Return the names of fleets with satellite navigation: a sensor, or the standard ones of an autopilot."""
-    flown = [one.vehicles for one in scenario.sitl.pilots] if scenario.sitl is not None else []
-    return {one.name for one in scenario.vehicles if has_receiver(one) or (one.name in flown and not one.sensors)}
+    flown = [pilots.vehicles for pilots in scenario.sitl.pilots] if scenario.sitl is not None else []
+    entries = scenario.vehicles
+    return {entry.name for entry in entries if has_receiver(entry) or (entry.name in flown and not entry.sensors)}
 
 
 def _jams(jammer: JammerSection, radio: RadioType) -> bool:
@@ -174,10 +176,10 @@ class SatelliteField:
             warn_of_targets(scenario)
         self.sections: list[SpooferSection] = [] if section is None else _by_name(section.spoofers)
         ways, rules = np.zeros((6, len(self.sections))), np.zeros((3, len(self.sections)))
-        for q, one in enumerate(self.sections):
-            rules[:, q] = power_ratio(one.margin), one.capture, 0.0 if one.pull is None else one.pull.delay
-            ways[:3, q] = one.offset or 0.0
-            ways[3:, q] = 0.0 if one.pull is None else one.pull.velocity
+        for q, spoofer in enumerate(self.sections):
+            pull = spoofer.pull
+            rules[:, q] = power_ratio(spoofer.margin), spoofer.capture, 0.0 if pull is None else pull.delay
+            ways[:3, q], ways[3:, q] = spoofer.offset or 0.0, 0.0 if pull is None else pull.velocity
         self._ways, self._rules = ways, rules
         self._active = np.zeros(len(self.sections))
         self._roster: ReceiverRoster | None = None
@@ -190,7 +192,7 @@ class SatelliteField:
 
     def started(self) -> list[JammerState]:
         """Return the states of the spoofers at the start of a run."""
-        return [started(as_jammer(one)) for one in self.sections]
+        return [started(as_jammer(spoofer)) for spoofer in self.sections]
 
     @property
     def roster(self) -> ReceiverRoster:
@@ -275,12 +277,13 @@ class SatelliteField:
     def _watch_fixes(self, tick: int) -> None:
         """Note and report which vehicles have lost or regained their fix, by the newest readings of all receivers."""
         for program in self.programs.values():
-            fleet, receivers = program.fleet, [one for one in program.sensors.values() if one.sensor.name == "gnss"]
+            fleet = program.fleet
+            receivers = [array for array in program.sensors.values() if array.sensor.name == "gnss"]
             if GNSS not in fleet.tables or not fleet.n:
                 continue
             fixes = np.full((len(receivers), fleet.n), np.nan)  # of vehicles that have just joined
-            for one, fix in zip(receivers, fixes, strict=True):
-                fix[: one.n] = one.readings()["fix"]
+            for receiver, fix in zip(receivers, fixes, strict=True):
+                fix[: receiver.n] = receiver.readings()["fix"]
             without = (fixes == 0.0).all(axis=0)
             at = fleet.tables[GNSS][g.LOST, : fleet.n]
             lost, regained = without & (at == g.HAS_FIX), ~without & (at != g.HAS_FIX)
@@ -292,10 +295,10 @@ class SatelliteField:
 
     def find(self, name: str) -> JammerState:
         """Return the state of a spoofer by name."""
-        for one in self.states:
-            if one.name == name:
-                return one
-        raise unknown_name("spoofer", name, [one.name for one in self.states])
+        for state in self.states:
+            if state.name == name:
+                return state
+        raise unknown_name("spoofer", name, [state.name for state in self.states])
 
     def views(self) -> list[SpooferView]:
         """Return all spoofers as they are now."""
@@ -307,7 +310,7 @@ class SatelliteField:
         for q, (k, state) in enumerate(zip(roster.spoofers.tolist(), self.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
             place = (x, y, z) if roster.emitters.present[k] else None
-            captured = sum(int((one == q + 1.0).sum()) for one in captors)
+            captured = sum(int((captor == q + 1.0).sum()) for captor in captors)
             active = bool(self._active[q])
             views.append(
                 SpooferView(state.name, state.on, state.scheduled, active, place, state.vehicle, state.power, captured)

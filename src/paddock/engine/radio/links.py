@@ -49,7 +49,7 @@ def show_links(
         status = fleet.tables[RADIO] if fleet.in_order else fleet.by_key(fleet.tables[RADIO])
         numbers = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
         fill_status(*numbers, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
-        own = slice(part.first, part.first + part.n * part.slots)
+        own = part.radios
         rows, best = np.arange(part.n), uplink[own].reshape(part.n, part.slots).argmax(axis=1)
         of_vehicles = contact[own].reshape(-1, part.slots)[:, 0]  # that of all its radios
         status[CONTACT, : part.n] = of_vehicles if stations else status[LINKS, : part.n] > 0.0
@@ -183,7 +183,7 @@ def silent_radios(radios: Radios, damaged: DamagedRows) -> Mask:
     for fleet, places in damaged():
         if fleet in parts:
             part = parts[fleet]
-            own = mask[part.first : part.first + part.n * part.slots]
+            own = mask[part.radios]
             own.reshape(part.n, part.slots)[places] = True
     return mask
 

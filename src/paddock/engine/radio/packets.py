@@ -106,7 +106,7 @@ def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
     n = radios.n
     table = radios.table[:, :n]
-    rate, duties = table[BANDWIDTH] / table[SPREAD], np.array([one.radio.duty for one in radios.groups])
+    rate, duties = table[BANDWIDTH] / table[SPREAD], np.array([group.radio.duty for group in radios.groups])
     return Devices(
         *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
         *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), duties[table[GROUP].astype(np.int64)]),
@@ -295,7 +295,7 @@ class MessageStage:
         whole = np.floor(self._offsets)
         due, later = (whole == tick - self._starts) & ~view.silent, (self._offsets - whole) / self.rate
         for part in radios.parts:
-            first = np.arange(part.first, part.first + part.n * part.slots, part.slots)
+            first = part.first_radios(np.arange(part.n))
             rows = np.flatnonzero(due[first])
             if len(rows):
                 states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, rows].T)

@@ -98,7 +98,7 @@ def planned_links(
         raise PaddockError(f"{scenario.at('radio')}: no link figures: there is no station; add `stations` to `radio`")
     fitted = {entry.name for entry in scenario.vehicles if entry.radio}
     pairs = zip(plan.problem.vehicles, plan.routes, strict=True)
-    routes = [(one, route) for one, route in pairs if route.legs and one.name.partition("[")[0] in fitted]
+    routes = [(vehicle, route) for vehicle, route in pairs if route.legs and vehicle.name.partition("[")[0] in fitted]
     if not routes:
         raise PaddockError("no link figures: no vehicle with a route has a radio; add `radio: default` to its entry")
     names = tuple(vehicle.name for vehicle, _ in routes)
@@ -117,7 +117,7 @@ def planned_links(
         progress((k + 1) / len(ticks))
     begins = np.array([[route.legs[0].begins] for _, route in routes])
     ends = np.array([[route.ends] for _, route in routes])
-    stations = tuple((one.name, one.position[0], one.position[1]) for one in section.stations)
+    stations = tuple((station.name, station.position[0], station.position[1]) for station in section.stations)
     columns = poses[:, :, :3], (times >= begins) & (times <= ends), sinr, flight.needed, direct > 0.5, reached > 0.5
     return PlannedLinks(names, times, period / rate, *columns, stations, jammers)
 
@@ -152,8 +152,8 @@ class _PlannedFlight:
 
     def jammers(self) -> tuple[PlannedJammer, ...]:
         """Return the jammers where they are; those whose vehicle does not exist are left out."""
-        views = [(one, one.position) for one in self.stage.jammer_views()]
-        return tuple(PlannedJammer(one.name, *at[:2], one.vehicle, one.on) for one, at in views if at is not None)
+        views = [(view, view.position) for view in self.stage.jammer_views()]
+        return tuple(PlannedJammer(view.name, *at[:2], view.vehicle, view.on) for view, at in views if at is not None)
 
     def update(self, tick: int, poses: Floats) -> tuple[Floats, Floats, Floats]:
         """Update the links with vehicles at poses (n, 4); return SINR, usable link and usable path to a station."""
@@ -172,7 +172,7 @@ class _PlannedFlight:
         self._fill(sinr)
         direct[linked_pairs(links, carried) % n] = 1.0  # the lower number of each pair with a station
         reached = radios_in_contact(radios, links)
-        best, linked, joined = (np.maximum.reduceat(one, self.first)[self.node] for one in (sinr, direct, reached))
+        best, linked, joined = (np.maximum.reduceat(each, self.first)[self.node] for each in (sinr, direct, reached))
         return best, linked, joined
 
     def _fill(self, sinr: Floats) -> None:
@@ -188,7 +188,7 @@ class _PlannedFlight:
 
 def _means(section: RadioSection, step: float) -> RadioSection:
     """Return the section without small-scale fading, beacons and spoofers, with an update every `step` s."""
-    links = tuple(one.model_copy(update={"fading": None}) for one in section.links)
+    links = tuple(link.model_copy(update={"fading": None}) for link in section.links)
     quiet = {"default": section.default.model_copy(update={"fading": None}), "links": links}
     messages = section.messages.model_copy(update={"beacons": None})
     return section.model_copy(update={**quiet, "rate": 1.0 / step, "messages": messages, "spoofers": ()})
@@ -198,8 +198,8 @@ def _programs(world: World, scenario: Scenario) -> dict[str, FleetProgram]:
     """Return all fleets at their start, without behaviours, sensors and links of commands."""
     programs = {}
     bare = {"behaviour": None, "driver": None, "sensors": (), "via": None, "contact": None}
-    declared = [one for one in declared_fleets(scenario) if not one.obstacles]
-    for entry, where, _ in sorted(declared, key=lambda one: (one.entry.id is None, one.entry.name)):
+    declared = [fleet for fleet in declared_fleets(scenario) if not fleet.obstacles]
+    for entry, where, _ in sorted(declared, key=lambda fleet: (fleet.entry.id is None, fleet.entry.name)):
         place = partial(scenario.at, *where)
         plain = entry.model_copy(update=bare)
         program = build_program(world, scenario, plain, place)

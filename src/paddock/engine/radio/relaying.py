@@ -66,11 +66,11 @@ def margin_rows(table: Any, n: int, classes: Any, of: Any, patterns: Any, paths:
     """Compute how far (dB) the weaker direction of every link is above what its receiver needs, (n, n)."""
     for i in parallel_range(n):
         for j in range(i):
-            one: Any = int64(i)
-            two: Any = int64(j)
+            a: Any = int64(i)
+            b: Any = int64(j)
             margins[i, j] = minimum(
-                level_db(table, one, two, classes, of, patterns, paths, WEAK) - needed_dbm(table, one),
-                level_db(table, two, one, classes, of, patterns, paths, WEAK) - needed_dbm(table, two),
+                level_db(table, a, b, classes, of, patterns, paths, WEAK) - needed_dbm(table, a),
+                level_db(table, b, a, classes, of, patterns, paths, WEAK) - needed_dbm(table, b),
             )
     for i in range(n):
         margins[i, i] = -WEAK
@@ -100,10 +100,10 @@ def chain_rows(margins: Any, places: Any, present: Any, enough: float, chain: An
                 best = maximum(best, minimum(worst[j], margins[j + 2, i + 2]))
             after[i] = best
         worst, after = after, worst
-    found = WEAK
+    widest = WEAK
     for i in range(m):
-        found = maximum(found, minimum(worst[i], margins[i + 2, 1]))
-    least = minimum(found, enough) - SLACK
+        widest = maximum(widest, minimum(worst[i], margins[i + 2, 1]))
+    least = minimum(widest, enough) - SLACK
     cost, total, came = empty(m), empty(m), zeros((k, m), int64)
     for i in range(m):
         cost[i] = link_cost(margins[0, i + 2], enough, least) + moved(places, i, present, 0)
@@ -124,7 +124,7 @@ def chain_rows(margins: Any, places: Any, present: Any, enough: float, chain: An
     for back in range(k):
         chain[k - 1 - back] = last
         last = came[k - 1 - back, last]
-    return float(found)
+    return float(widest)
 
 
 def link_cost(margin: float, enough: float, least: float) -> float:
@@ -198,7 +198,7 @@ class RadioSenses:
             ends = [stage.number_of(name) for name in between]
         except PaddockError:  # it was removed
             return None
-        [part] = [one for one in roster.radios.parts if one.fleet == fleet]
+        [part] = [part for part in roster.radios.parts if part.fleet == fleet]
         stage.locate()
         table = roster.radios.table
         first, last = (self._end(end, fleet, rows, options.sees) for end in zip(ends, between, strict=True))
@@ -213,10 +213,10 @@ class RadioSenses:
         relay[COLUMN.height] = options.height
         links = self._links(np.concatenate([now[:3], later[:3], places], axis=1))
         present = self.poses(fleet)[:3, rows]
-        found, _ = placed_chain(now, later, relay, places, present, links, options.enough)
-        shared = (found[:2, 1:] == found[:2, :-1]).all(axis=0)
-        found[2, 1:] += APART * np.cumsum(shared)
-        return found
+        chosen, _ = placed_chain(now, later, relay, places, present, links, options.enough)
+        shared = (chosen[:2, 1:] == chosen[:2, :-1]).all(axis=0)
+        chosen[2, 1:] += APART * np.cumsum(shared)
+        return chosen
 
     def _end(self, end: tuple[int, str], fleet: str, rows: Ints, sees: float) -> tuple[Floats, Floats] | None:
         """Return the column (columns, 1) of the radio at an end, and its velocity (3,); None: nothing was heard.
@@ -244,7 +244,7 @@ class RadioSenses:
         """Return the columns of both ends, moved on at their velocities (3, 2) over the ground for `ahead` s."""
         later = ends.copy()
         later[:2] += ahead * velocities[:2]
-        before, then = (self.radio.heights(one[0], one[1]) for one in (ends, later))
+        before, then = (self.radio.heights(columns[0], columns[1]) for columns in (ends, later))
         later[2] += then - before
         return later
 

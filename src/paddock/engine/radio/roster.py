@@ -124,7 +124,7 @@ def new_radio_state(
     n: int, section: MessagesSection, jammers: list[JammerState], spoofers: list[JammerState], sizes: dict[str, int]
 ) -> RadioState:
     """Return the state of n radios without links; sizes: numbers of columns of jammers, and of deceptive ones."""
-    names = tuple(one.name for one in jammers), tuple(one.name for one in spoofers)
+    names = tuple(state.name for state in jammers), tuple(state.name for state in spoofers)
     made = fresh(RadioState, radio=n, **sizes, jammer_names=names[0], spoofer_names=names[1])
     made.n, made.jammers, made.spoofers = n, jammers, spoofers
     made.packets = new_packets(n, section)
@@ -224,7 +224,7 @@ class RadioRoster:
         self.update = LinkUpdate(self.radios, self.classes, self.paths, *limits)
         self.needs_heights = bool((self.classes.table[0] > 0.0).any())  # every model but free space
         self.deceptive = np.array(
-            [k for k, one in enumerate(self.jammers.sections) if one.kind == "deceptive"], np.int64
+            [k for k, jammer in enumerate(self.jammers.sections) if jammer.kind == "deceptive"], np.int64
         )
 
     def name_of(self, radio: int) -> str:
@@ -233,7 +233,7 @@ class RadioRoster:
         if radio >= radios.carried:
             name = radios.stations[radio - radios.carried]
         else:
-            [part] = [one for one in radios.parts if one.first <= radio < one.first + one.n * one.slots]
+            [part] = [part for part in radios.parts if part.radios.start <= radio < part.radios.stop]
             members, place = self._members[part.fleet], (radio - part.first) // part.slots
             name = part.fleet if members is None else f"{part.fleet}[{members[place]}]"
         return f"{name}/{slot}" if slot else name
@@ -243,7 +243,7 @@ class RadioRoster:
         radios = self.radios
         plain, slash, slot = str(name).partition("/")
         if plain in radios.stations:
-            own = np.array([radios.carried + k for k, one in enumerate(radios.stations) if one == plain])
+            own = np.array([radios.carried + k for k, station in enumerate(radios.stations) if station == plain])
         else:
             try:
                 fleet, rows = self.world.find(name if isinstance(name, int) else plain)

@@ -16,7 +16,7 @@ run, as a replay without autopilots sends the same. The autopilot reads how many
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from paddock.radio.packets.layout import COMMAND, GOAL, HEARTBEAT
 from paddock.radio.packets.layout import TELEMETRY as TELEMETRY_KIND
 from paddock.radio.packets.messages import Arrivals, Post
 from paddock.scenario import Scenario
-from paddock.scenario.via import station_of
+from paddock.scenario.via import MavlinkViaSection, ViaSection, station_of
 from paddock.wire.radio_results import CommandTraffic, VehicleTelemetry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import NEVER, Ints, draw_uniforms
@@ -50,21 +50,27 @@ INPUTS = UPLINK_ROWS
 PACKET = POSTED  # first row of a packet's numbers
 
 
+class ServiceParts(NamedTuple):
+    """What all services work with."""
+
+    scenario: Scenario
+    world: World
+    programs: dict[str, FleetProgram]
+    radios: Callable[[], Radios]  # returns those of the present vehicles
+    channel: MessageStage
+
+    def station(self, via: ViaSection | MavlinkViaSection) -> int:
+        """Return the first radio of the station of a way."""
+        assert self.scenario.radio is not None
+        return station_range(self.radios(), station_of(via, self.scenario.radio))[0]
+
+
 class Uplink:
     """The commands on their way to all vehicles with `via`."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        world: World,
-        programs: dict[str, FleetProgram],
-        events: EventLog,
-        radios: Callable[[], Radios],
-        channel: MessageStage | None,
-    ) -> None:
-        """`radios` returns the radios of the present vehicles."""
-        self.scenario, self.world, self.programs, self.events = scenario, world, programs, events
-        self._radios, self._channel = radios, channel
+    def __init__(self, parts: ServiceParts | None, events: EventLog) -> None:
+        """parts: None without radio."""
+        self._service, self.events = parts, events
         self._waits: bool | None = None  # whether a command waits at its station; None: not known
 
     def post(
@@ -74,8 +80,7 @@ class Uplink:
         known, table = column_index(program.model.command), program.fleet.tables[UPLINK]
         table[SENT, rows] += 1.0
         table[DROPPED, rows] += table[WAITS, rows]
-        assert self._channel is not None
-        self._channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
+        self._parts.channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
         free = rows[table[WAITS, rows] == 0.0]
         table[INPUTS:, free] = NOT_GIVEN
         for name, value in inputs.items():
@@ -87,48 +92,50 @@ class Uplink:
 
     def due(self, tick: int) -> int:
         """Return this tick while a command waits, or may have arrived."""
-        if self._channel is None:
+        if self._service is None:
             return NEVER_DUE
         if self._waits is None:
             self._waits = any(
                 program.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
-                for program in self.programs.values()
+                for program in self._service.programs.values()
             )
-        return tick if self._waits or self._channel.messages.serves else NEVER_DUE
+        return tick if self._waits or self._service.channel.messages.serves else NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Latch commands that have arrived, and send what waits as far as there is room."""
-        assert self._channel is not None
-        if self._channel.messages.serves:
-            arrivals = self._channel.take_service(COMMAND, tick)
+        if self._parts.channel.messages.serves:
+            arrivals = self._parts.channel.take_service(COMMAND, tick)
             for program, part in self._carried() if len(arrivals.receiver) else ():
                 self._latch(program, part, arrivals, tick)
         if self._waits:
             self._send(tick)
 
+    @property
+    def _parts(self) -> ServiceParts:
+        assert self._service is not None
+        return self._service
+
     def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets whose commands go over the radio, with their radios."""
-        carried = [(self.programs[part.fleet], part) for part in self._radios().parts]
+        parts = self._parts
+        carried = [(parts.programs[part.fleet], part) for part in parts.radios().parts]
         return [pair for pair in carried if pair[0].via is not None]
 
     # sending ---------------------------------------------------------------------------------------------------------
 
     def _send(self, tick: int) -> None:
         """Post the commands that wait, the oldest first; one at a time for each vehicle."""
-        assert self.scenario.radio is not None and self._channel is not None
-        radios, self._waits = self._radios(), False
+        self._waits = False
         stations: dict[int, list[tuple[FleetProgram, RadioPart]]] = {}
         for program, part in self._carried():
             assert program.via is not None
-            low, _ = station_range(radios, station_of(program.via, self.scenario.radio))
-            stations.setdefault(low, []).append((program, part))
+            stations.setdefault(self._parts.station(program.via), []).append((program, part))
         for source, fleets in stations.items():
             self._send_from(source, fleets, tick)
 
     def _send_from(self, source: int, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
         """Post commands that wait at one station."""
-        assert self._channel is not None
-        messages, streams = self._channel.messages, self._radios().streams
+        channel, streams = self._parts.channel, self._parts.radios().streams
         waiting = [one.fleet.rows[one.fleet.tables[UPLINK][WAITS, one.fleet.rows] != 0.0] for one, _ in fleets]
         if not sum(map(len, waiting)):
             return
@@ -142,14 +149,14 @@ class Uplink:
             table = program.fleet.tables[UPLINK]
             values[of == k, : len(table) - PACKET] = table[PACKET:, row[of == k]].T
             bits[of == k] = INPUT_BITS * (table[INPUTS:, row[of == k]] != NOT_GIVEN).sum(axis=0)
-        self._channel.fitted()
-        under_way = messages.queued(COMMAND, source)[:, GOAL]
-        room = self._channel.section.queue - int(messages.state.queued[source])
+        channel.fitted()
+        under_way = channel.messages.queued(COMMAND, source)[:, GOAL]
+        room = channel.section.queue - int(channel.messages.state.queued[source])
         free = np.flatnonzero(~np.isin(goals, under_way))
         chosen = free[np.lexsort((streams[goals[free]], values[free, 0]))][: max(room, 0)]
         if len(chosen):
             sources = np.full(len(chosen), source)
-            self._channel.post_service(Post(COMMAND, sources, goals[chosen], values[chosen], bits[chosen]), tick)
+            channel.post_service(Post(COMMAND, sources, goals[chosen], values[chosen], bits[chosen]), tick)
         for k, (program, _) in enumerate(fleets):
             program.fleet.tables[UPLINK][WAITS:, row[chosen][of[chosen] == k]] = 0.0
         self._waits = self._waits or len(chosen) < len(row)
@@ -158,17 +165,16 @@ class Uplink:
 
     def _latch(self, program: FleetProgram, part: RadioPart, arrivals: Arrivals, tick: int) -> None:
         """Take the commands of a fleet that have arrived, and latch them."""
-        fleet, last = program.fleet, part.first + part.n * part.slots
-        mine = np.flatnonzero((arrivals.receiver >= part.first) & (arrivals.receiver < last))
-        rows = fleet.rows[(arrivals.receiver[mine] - part.first) // part.slots]
+        mine, places = part.vehicles(arrivals.receiver)
+        rows = program.fleet.rows[places]
         if program.acts:
             takes = ~program.driven(rows)  # a rule drives the others: their commands count as lost
             mine, rows = mine[takes], rows[takes]
         if not len(rows):
             return
-        table, values = fleet.tables[UPLINK], arrivals.values[mine]
+        table, values = program.fleet.tables[UPLINK], arrivals.values[mine]
         np.add.at(table[DELIVERED], rows, 1.0)
-        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self.world.clock.dt)
+        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._parts.world.clock.dt)
         newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
         order = newer[np.argsort(values[newer, 0], kind="stable")]
         if len(order):
@@ -197,13 +203,12 @@ class Uplink:
         """Return the counts of some vehicles of a fleet."""
         if program.via is None:
             raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
-        assert self._channel is not None
-        table = program.fleet.tables[UPLINK][:, rows]
+        channel, table = self._parts.channel, program.fleet.tables[UPLINK][:, rows]
         sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
-        self._channel.fitted()
-        _, goals, _ = self._channel.messages.under_way(COMMAND)
-        for _, part in [one for one in self._carried() if one[0] is program]:
-            waiting += int(np.isin(goals, part.first + program.fleet.ranks[rows] * part.slots).sum())
+        channel.fitted()
+        _, goals, _ = channel.messages.under_way(COMMAND)
+        for _, part in [carried for carried in self._carried() if carried[0] is program]:
+            waiting += int(np.isin(goals, part.first_radios(program.fleet.ranks[rows])).sum())
         delay = float(table[DELAY].sum()) / delivered if delivered else float("nan")
         return CommandTraffic(sent, delivered, sent - dropped - delivered - waiting, dropped, waiting, delay)
 
@@ -211,15 +216,15 @@ class Uplink:
 
     def check(self) -> None:
         """Refuse restored commands that no run can have left."""
-        if self._channel is None:
+        if self._service is None:
             return
-        _, goals, values = self._channel.messages.under_way(COMMAND)
-        known, now = np.zeros(len(goals), bool), self.world.clock.tick
+        _, goals, values = self._service.channel.messages.under_way(COMMAND)
+        known, now = np.zeros(len(goals), bool), self._service.world.clock.tick
         for program, part in self._carried():
             table = program.fleet.tables[UPLINK][:, : program.fleet.n]
-            rows = (goals - part.first) // part.slots
-            mine = (goals >= part.first) & (rows < part.n) & ((goals - part.first) % part.slots == 0)
-            known |= mine
+            mine, rows = part.vehicles(goals)
+            mine = mine[part.first_radios(rows) == goals[mine]]
+            known[mine] = True
             wide = len(table) - PACKET
             packets = values[mine]
             good = packets.shape[1] >= wide or not len(packets)
@@ -258,7 +263,7 @@ def _possible_packets(packets: Floats, tick: int) -> bool:
 
 def station_range(radios: Radios, name: str) -> tuple[int, int]:
     """Return the numbers [first, last) of the radios of a station."""
-    own = [k for k, one in enumerate(radios.stations) if one == name]
+    own = [k for k, station in enumerate(radios.stations) if station == name]
     return radios.carried + own[0], radios.carried + own[-1] + 1
 
 
@@ -274,42 +279,35 @@ NUMBERS = POSE_ROWS + 1
 class Timetable:
     """When the vehicles of fleets do something at a rate, each in a random phase: at the first tick after its time."""
 
-    def __init__(
-        self,
-        world: World,
-        programs: dict[str, FleetProgram],
-        radios: Callable[[], Radios],
-        rate_of: Callable[[FleetProgram], float | None],
-        purpose: int,
-    ) -> None:
+    def __init__(self, parts: ServiceParts, rate_of: Callable[[FleetProgram], float | None], purpose: int) -> None:
         """`rate_of` returns how often per second; None: not at all. `purpose` is that of the draw of phases."""
-        self.world, self.programs, self.purpose = world, programs, purpose
-        self._radios, self._rate_of = radios, rate_of
+        self.parts, self.purpose, self._rate_of = parts, purpose, rate_of
         self._phases: dict[str, Floats] = {}  # periods, of the vehicles of each fleet
         self._version: tuple[int, ...] = ()
 
     def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets that take part, with their radios; their phases are up to date."""
-        all_ = [(self.programs[part.fleet], part) for part in self._radios().parts]
-        taking_part = [pair for pair in all_ if self._rate_of(pair[0]) is not None]
-        version = self.world.run, self.world.roster_version, self.world.seed
+        fleets = [(self.parts.programs[part.fleet], part) for part in self.parts.radios().parts]
+        taking_part = [pair for pair in fleets if self._rate_of(pair[0]) is not None]
+        world = self.parts.world
+        version = world.run, world.roster_version, world.seed
         if version != self._version:
             self._version = version
-            self._phases = {part.fleet: self._drawn(program, part.n) for program, part in taking_part}
+            own = {part.fleet: program.fleet for program, part in taking_part}
+            streams = {name: fleet.by_key(fleet.tables["streams"]) for name, fleet in own.items()}
+            self._phases = {
+                fleet: draw_uniforms(world.seed, own, self.purpose, 1)[:, 0] for fleet, own in streams.items()
+            }
         return taking_part
 
     def forget(self) -> None:
         """Draw the phases again at the next call: a restore has replaced the vehicles."""
         self._version = ()
 
-    def _drawn(self, program: FleetProgram, n: int) -> Floats:
-        streams = program.fleet.by_key(program.fleet.tables["streams"])[:n]
-        return draw_uniforms(self.world.seed, streams, self.purpose, 1)[:, 0]
-
     def _per_tick(self, program: FleetProgram) -> float:
         rate = self._rate_of(program)
         assert rate is not None
-        return rate / self.world.clock.rate
+        return rate / self.parts.world.clock.rate
 
     def turn(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
         """Return the places of the vehicles of a fleet whose turn it is, in the order of its members."""
@@ -329,19 +327,10 @@ class TelemetryStage:
 
     name = "telemetry"
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        world: World,
-        programs: dict[str, FleetProgram],
-        poses: PoseBlocks,
-        radios: Callable[[], Radios],
-        channel: MessageStage,
-        silent: Callable[[], Mask],
-    ) -> None:
-        self.scenario, self.world, self.programs, self._poses = scenario, world, programs, poses
-        self._radios, self._channel, self._silent = radios, channel, silent
-        self.times = Timetable(world, programs, radios, _rate, PHASE_PURPOSE)
+    def __init__(self, parts: ServiceParts, poses: PoseBlocks, silent: Callable[[], Mask]) -> None:
+        """`silent` returns which radios are damaged."""
+        self._parts, self._channel, self._poses, self._silent = parts, parts.channel, poses, silent
+        self.times = Timetable(parts, _rate, PHASE_PURPOSE)
 
     def due(self, tick: int) -> int:
         """Return the tick of the next state; this one if some may have arrived."""
@@ -354,23 +343,21 @@ class TelemetryStage:
             self._keep(taking_part, tick)
         for program, part in taking_part:
             places = self.times.turn(program, part, tick)
-            places = places[~self._silent()[part.first + places * part.slots]]
+            places = places[~self._silent()[part.first_radios(places)]]
             if len(places):
                 self._send(program, part, places, tick)
 
     def _send(self, program: FleetProgram, part: RadioPart, places: Ints, tick: int) -> None:
-        assert program.via is not None and self.scenario.radio is not None
-        rows, state = program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
+        assert program.via is not None
+        world, rows, state = self._parts.world, program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
         state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, places].T
         charge = column_index(program.model.state).get("charge") if program.has_battery else None
         if charge is not None:
             state[:, POSE_ROWS] = program.fleet.state[charge, rows]
-        low, _ = station_range(self._radios(), station_of(program.via, self.scenario.radio))
         bits = NUMBER_BITS * (NUMBERS if charge is not None else POSE_ROWS)
-        sources, goals = part.first + places * part.slots, np.full(len(places), low)
-        streams = program.fleet.tables["streams"][rows]
-        drawn = draw_uniforms(self.world.seed, streams, LATER_PURPOSE, 1, tick)[:, 0]
-        later = drawn * self.world.clock.dt  # vehicles that do not hear each other would collide again and again
+        sources, goals = part.first_radios(places), np.full(len(places), self._parts.station(program.via))
+        drawn = draw_uniforms(world.seed, program.fleet.tables["streams"][rows], LATER_PURPOSE, 1, tick)[:, 0]
+        later = drawn * world.clock.dt  # vehicles that do not hear each other would collide again and again
         self._channel.post_service(Post(TELEMETRY_KIND, sources, goals, state, bits, later=later), tick)
         program.fleet.tables[TELEMETRY][STATES_SENT, rows] += 1.0
 
@@ -380,9 +367,8 @@ class TelemetryStage:
         order = np.argsort(arrivals.sent, kind="stable")  # of several states of one vehicle the newest stays
         origin, sent, values = arrivals.origin[order], arrivals.sent[order], arrivals.values[order]
         for program, part in fleets if len(origin) else ():
-            mine = np.flatnonzero((origin >= part.first) & (origin < part.first + part.n * part.slots))
-            table = program.fleet.tables[TELEMETRY]
-            rows = program.fleet.rows[(origin[mine] - part.first) // part.slots]
+            (mine, places), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
+            rows = program.fleet.rows[places]
             np.add.at(table[STATES_RECEIVED], rows, 1.0)
             newer = sent[mine] > table[STATE_TIME, rows]
             mine, rows = mine[newer], rows[newer]
@@ -403,18 +389,18 @@ class TelemetryStage:
         x, y, z, qx, qy, qz, qw, vx, vy, vz, charge = table[STATE:]
         place, attitude, velocity = (x, y, z), (qx, qy, qz, qw), (vx, vy, vz)
         left = None if charge == NO_CHARGE else charge
-        return VehicleTelemetry(*counts, time, self.world.clock.time - time, place, attitude, velocity, left)
+        return VehicleTelemetry(*counts, time, self._parts.world.clock.time - time, place, attitude, velocity, left)
 
     # state -----------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
         """Refuse restored states that no run can have left."""
-        fleets, now = self.times.fleets(), self.world.clock.time
+        fleets, now = self.times.fleets(), self._parts.world.clock.time
         origins, _, values = self._channel.messages.under_way(TELEMETRY_KIND)
         known = np.zeros(len(origins), bool)
         for program, part in fleets:
             table = program.fleet.tables[TELEMETRY][:, : program.fleet.n]
-            known |= (origins >= part.first) & (origins < part.first + part.n * part.slots)
+            known[part.vehicles(origins)[0]] = True
             if not _possible(table, now):
                 raise PaddockError(f"saved telemetry of {program.fleet.name!r} is not valid")
         if not known.all() or (len(values) and values.shape[1] < NUMBERS):
@@ -447,17 +433,9 @@ class HeartbeatStage:
 
     name = "heartbeats"
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        world: World,
-        programs: dict[str, FleetProgram],
-        radios: Callable[[], Radios],
-        channel: MessageStage,
-    ) -> None:
-        self.scenario, self.world, self.programs = scenario, world, programs
-        self._radios, self._channel = radios, channel
-        self.times = Timetable(world, programs, radios, _beat_rate, BEAT_PHASE_PURPOSE)
+    def __init__(self, parts: ServiceParts) -> None:
+        self._parts, self._channel = parts, parts.channel
+        self.times = Timetable(parts, _beat_rate, BEAT_PHASE_PURPOSE)
 
     def due(self, tick: int) -> int:
         """Return the tick of the next heartbeat; this one if some may have arrived."""
@@ -465,19 +443,15 @@ class HeartbeatStage:
 
     def run(self, tick: int) -> None:
         """Count what has arrived, then send what is due."""
-        fleets, section = self.times.fleets(), self.scenario.radio
-        assert section is not None
-        arrivals = self._channel.take_service(HEARTBEAT, tick)
+        fleets, arrivals = self.times.fleets(), self._channel.take_service(HEARTBEAT, tick)
         for program, part in fleets:
-            mine = (arrivals.receiver >= part.first) & (arrivals.receiver < part.first + part.n * part.slots)
             table = program.fleet.tables[HEARTBEATS]
-            heard = program.fleet.rows[(arrivals.receiver[mine] - part.first) // part.slots]
+            heard = program.fleet.rows[part.vehicles(arrivals.receiver)[1]]
             np.add.at(table[STATES_RECEIVED], heard, 1.0)
             places = self.times.turn(program, part, tick)
             if len(places):
                 assert program.heartbeat is not None
-                low, _ = station_range(self._radios(), station_of(program.heartbeat, section))
-                sources, goals = np.full(len(places), low), part.first + places * part.slots
+                sources, goals = np.full(len(places), self._parts.station(program.heartbeat)), part.first_radios(places)
                 beats = Post(HEARTBEAT, sources, goals, np.zeros((len(places), 0)), BEAT_BITS)
                 self._channel.post_service(beats, tick)
                 table[STATES_SENT, program.fleet.rows[places]] += 1.0
@@ -485,7 +459,7 @@ class HeartbeatStage:
     def received(self, vehicle: str) -> int:
         """Return the number of heartbeats that have arrived at a vehicle; 0 if it has been removed."""
         try:
-            fleet, rows = self.world.find(vehicle)
+            fleet, rows = self._parts.world.find(vehicle)
         except UnknownNameError:
             return 0
         return int(fleet.tables[HEARTBEATS][STATES_RECEIVED, rows[0]])

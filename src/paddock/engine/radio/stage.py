@@ -27,7 +27,7 @@ from paddock.engine.radio.links import (
 )
 from paddock.engine.radio.packets import MessageStage, RadioView
 from paddock.engine.radio.roster import RadioRoster, RadioState, is_of, new_radio_state, put_emitters, with_radios
-from paddock.engine.radio.services import HeartbeatStage, TelemetryStage, Uplink
+from paddock.engine.radio.services import HeartbeatStage, ServiceParts, TelemetryStage, Uplink
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
@@ -51,8 +51,7 @@ from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
-from paddock.wire.radio_results import JammerView, SpooferView
-from paddock.wire.survey_limits import LARGEST
+from paddock.wire.radio_results import JammerView, SpooferView, SurveyLimits
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 
@@ -93,7 +92,6 @@ class RadioStage:
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
-        self.epoch = 0  # how often the state was replaced
         self._rostered: RadioState | None = None  # the state of the roster
         self.satellites = SatelliteField(
             scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
@@ -108,18 +106,15 @@ class RadioStage:
         self.telemetry: TelemetryStage | None = None
         self.heartbeats: HeartbeatStage | None = None
         self._ways: tuple[object, dict[str, Ints]] = None, {}  # to stations, of the last links
+        services: ServiceParts | None = None
         if self.settings is not None:
             options = self.section, world.clock.rate, lambda: world.seed, self.period
             self.messages = MessageStage(*options, self._view, poses, events)
             self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages, lambda: self.state)
-            around = scenario, world, programs
-            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, lambda: self.state.silent)
-            self.heartbeats = HeartbeatStage(*around, self._radios, self.messages)
-        self.uplink = Uplink(scenario, world, programs, events, self._radios, self.messages)
-
-    def _radios(self) -> Radios:
-        """Return the radios of the present vehicles."""
-        return self.roster.radios
+            services = ServiceParts(scenario, world, programs, lambda: self.roster.radios, self.messages)
+            self.telemetry = TelemetryStage(services, poses, lambda: self.state.silent)
+            self.heartbeats = HeartbeatStage(services)
+        self.uplink = Uplink(services, events)
 
     def _view(self) -> RadioView:
         """Return what the messages need."""
@@ -135,8 +130,8 @@ class RadioStage:
     def new_state(self) -> RadioState:
         """Return the state at the start of a run; radios are added when they are first needed."""
         section = self.settings or RadioSection()
-        jammers = [started(one) for one in sorted(section.jammers, key=lambda one: one.name)]
-        kinds = [one.kind for one in section.jammers]
+        jammers = [started(jammer) for jammer in sorted(section.jammers, key=lambda jammer: jammer.name)]
+        kinds = [jammer.kind for jammer in section.jammers]
         sizes = {"jammer": len(jammers) + kinds.count("follower"), "deceptive": kinds.count("deceptive")}
         return new_radio_state(0, self.section, jammers, self.satellites.started(), sizes)
 
@@ -308,13 +303,13 @@ class RadioStage:
         roster = self.roster
         self._put_emitters(roster.jammers, roster.radios)
         views = []
-        for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
+        for k, (jammer, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
             active = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum())
             place = (x, y, z) if roster.jammers.present[k] else None
-            now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
-            given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
-            views.append(JammerView(one.name, one.kind, state.on, state.scheduled, active, place, *given))
+            now = state.tuned if jammer.kind == "follower" and state.tuned else state.frequency
+            settings = state.vehicle, state.power, now, state.bandwidth, state.false_frames
+            views.append(JammerView(jammer.name, jammer.kind, state.on, state.scheduled, active, place, *settings))
         return views
 
     # surveys ----------------------------------------------------------------------------------------------------------
@@ -324,7 +319,7 @@ class RadioStage:
         roster = self.roster
         self.locate()
         tables = roster.radios, roster.classes, roster.tables
-        return RadioSurvey(*tables, self.state.doing, self.heights, self.state.on_air)
+        return RadioSurvey(*tables, self.state.doing, self.heights, self.state.on_air, self.world.clock.time)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
@@ -347,7 +342,7 @@ class RadioStage:
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         centre = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *centre, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
+        return sources, at, *centre, min(max(1.7 * extent, 100.0), SurveyLimits.LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
         """Return jammers and spoofers as they are now."""
@@ -382,7 +377,7 @@ class RadioStage:
             if len(rows) != 1:
                 raise PaddockError(f"{changes['vehicle']!r} is a fleet of {len(rows)}: name one vehicle")
         if "frequency" in changes:
-            [section] = [one for one in self.roster.jammers.sections if one.name == state.name]
+            [section] = [jammer for jammer in self.roster.jammers.sections if jammer.name == state.name]
             if section.sweep is not None:
                 raise InvalidValueError(f"jammer {state.name!r} sweeps: its frequency cannot be set")
             self.roster.check_bands({state.name: [(changes["frequency"], changes["frequency"])]})
@@ -427,11 +422,11 @@ class RadioStage:
         levels = roster.jammers.levels(roster.classes, roster.paths)
 
         def jamming_at(frequency: float) -> Floats:
-            table, found = roster.radios.table.copy(), np.zeros(roster.radios.n)
+            table, jamming = roster.radios.table.copy(), np.zeros(roster.radios.n)
             table[COLUMN.frequency, : roster.radios.n] = frequency
             if len(roster.jammers):
-                add_jamming(table, self.state.doing, levels, found)
-            return found
+                add_jamming(table, self.state.doing, levels, jamming)
+            return jamming
 
         for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
@@ -441,7 +436,6 @@ class RadioStage:
 
     def renew(self) -> None:
         """Follow a state that was replaced, with the vehicles."""
-        self.epoch += 1
         self._roster, self._rostered, rate = None, None, self.world.clock.rate
         self._ways = None, {}
         self.satellites.renew(self.state.links.tick / rate, self.period / rate)

@@ -127,7 +127,7 @@ class Tuning:
 
     def tune(self, radios: Radios, seed: int, time: float) -> bool:
         """Set the frequencies of all radios; return whether one has changed."""
-        if not self.channels and all(one.radio.hopping is None for one in radios.groups):
+        if not self.channels and all(group.radio.hopping is None for group in radios.groups):
             return False
         centres = [
             radio.frequency + self.channel_of(name, radio, seed, time) * radio.channel_spacing
@@ -225,7 +225,7 @@ def radio_types(radios: Radios) -> dict[str, RadioType]:
     """Return the types of radios by the names of their groups, in their order; jammers have no channel."""
     jammers = len(np.unique(radios.table[GROUP, radios.n :]))
     named = zip(group_names(radios.groups), radios.groups, strict=True)
-    return {name: one.radio for name, one in list(named)[: len(radios.groups) - jammers]}
+    return {name: group.radio for name, group in list(named)[: len(radios.groups) - jammers]}
 
 
 def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:

@@ -80,11 +80,11 @@ class Jammers:
         self, sections: Sequence[JammerSection], radios: Radios, states: Sequence[JammerState] | None = None
     ) -> None:
         """states: those of the jammers in the order of their names; None: as at the start of a run."""
-        self.sections = sorted(sections, key=lambda one: one.name)
+        self.sections = sorted(sections, key=lambda section: section.name)
         self.radios = radios
-        self.states = [started(one) for one in self.sections] if states is None else list(states)
+        self.states = [started(section) for section in self.sections] if states is None else list(states)
         self.present = np.zeros(len(self.sections), bool)  # those whose vehicle exists
-        followers = [k for k, one in enumerate(self.sections) if one.kind == "follower"]
+        followers = [k for k, section in enumerate(self.sections) if section.kind == "follower"]
         self.second = {k: len(self.sections) + q for q, k in enumerate(followers)}  # columns of what they leave
 
     def __len__(self) -> int:
@@ -101,10 +101,10 @@ class Jammers:
 
     def find(self, name: str) -> JammerState:
         """Return the state of a jammer by name."""
-        for one in self.states:
-            if one.name == name:
-                return one
-        raise unknown_name("jammer", name, [one.name for one in self.states])
+        for state in self.states:
+            if state.name == name:
+                return state
+        raise unknown_name("jammer", name, [state.name for state in self.states])
 
     def place(self, k: int, position: Floats | None, attitude: Floats | None, owner: float) -> None:
         """Put a jammer where its vehicle is; without a position, its vehicle has been removed."""
@@ -138,17 +138,18 @@ class Jammers:
         doing = np.zeros((ROWS, self.columns))
         self.tune()
         heard = self.levels(classes, paths, heard=True) if self.second else np.zeros((0, 0))
-        for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True)):
+        for k, (section, state) in enumerate(zip(self.sections, self.states, strict=True)):
             if k in self.second:
                 listens = state.on and bool(self.present[k])
-                loudest = self._loudest(one, heard[k] * float(listens), on_air)
-                switches = follow(state, REACTION if one.reaction is None else one.reaction, loudest, time, interval)
+                loudest = self._loudest(section, heard[k] * float(listens), on_air)
+                reaction = REACTION if section.reaction is None else section.reaction
+                switches = follow(state, reaction, loudest, time, interval)
                 if not self.present[k]:
                     continue
                 parts = (state.tuned, switches, interval), (state.left, 0.0, switches)
                 for column, (frequency, begin, end) in zip(self.columns_of(k), parts, strict=True):
                     if frequency and end > begin:
-                        _transmit(doing[:, column], one, state, time, interval, begin, end)
+                        _transmit(doing[:, column], section, state, time, interval, begin, end)
             elif self.present[k]:
                 self._act_alone(doing[:, k], k, time, interval)
         self.tune()
@@ -156,20 +157,20 @@ class Jammers:
 
     def _act_alone(self, doing: Floats, k: int, time: float, interval: float) -> None:
         """Write the column of a jammer that does not listen."""
-        one, state = self.sections[k], self.states[k]
-        pulses = pulse_times(one, state, self.radios.table[:, self.radios.n + k])
-        share = active_share(state, one.on, time, interval)
-        if pulses is None and one.sweep is None:
-            _transmit(doing, one, state, time, interval, 0.0, interval)
+        section, state = self.sections[k], self.states[k]
+        pulses = pulse_times(section, state, self.radios.table[:, self.radios.n + k])
+        share = active_share(state, section.on, time, interval)
+        if pulses is None and section.sweep is None:
+            _transmit(doing, section, state, time, interval, 0.0, interval)
             return
         if pulses is not None:
             share *= pulsed_share(time, interval, *pulses)
-        doing[ON], period = share, one.period if pulses is None else pulses[0]
+        doing[ON], period = share, section.period if pulses is None else pulses[0]
         assert period is not None
-        if one.sweep is not None:
-            doing[LOW], doing[HIGH] = one.sweep
+        if section.sweep is not None:
+            doing[LOW], doing[HIGH] = section.sweep
             doing[PHASE], doing[SPAN] = time / period - floor(time / period), min(interval / period, 1.0)
-        if 0.0 < share < 1.0 or one.sweep is not None:
+        if 0.0 < share < 1.0 or section.sweep is not None:
             doing[EVERY] = min(period, interval)
             doing[TURN:] = period, 0.0, 0.0 if pulses is None else period * pulses[1]
 
@@ -180,7 +181,7 @@ class Jammers:
         jammer_levels(radios.table, radios.n, heard, *tables, powers)
         return powers
 
-    def _loudest(self, one: JammerSection, levels: Floats, on_air: Floats) -> float:
+    def _loudest(self, section: JammerSection, levels: Floats, on_air: Floats) -> float:
         """Return the frequency (Hz) of the strongest transmission that a follower hears, 0: none.
 
         `levels` (n,) are those of all radios, mW.
@@ -188,7 +189,7 @@ class Jammers:
         radios = self.radios
         levels = np.where(radios.table[DUTY, : radios.n] + on_air > 0.0, levels, 0.0)
         best = int(np.argmax(levels)) if len(levels) else -1
-        limit = HEARS if one.sensitivity is None else one.sensitivity
+        limit = HEARS if section.sensitivity is None else section.sensitivity
         hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(float(levels[best])) >= limit
         return float(radios.table[FREQUENCY, best]) if hears else 0.0
 
@@ -207,11 +208,11 @@ def check_emitters(states: Sequence[JammerState], names: Sequence[str]) -> None:
             raise PaddockError(f"jammer {state.name!r} has values that are not valid")
 
 
-def started(one: JammerSection) -> JammerState:
+def started(section: JammerSection) -> JammerState:
     """Return the state of a jammer at the start of a run."""
-    frequency = one.frequency if one.sweep is None else 0.5 * sum(one.sweep)
-    values = one.enabled, True, one.position, one.vehicle, one.power, frequency, jammer_radio(one).bandwidth
-    return JammerState(one.name, *values, 0.0, 0.0, 0.0, 0.0, 0.0)
+    frequency = section.frequency if section.sweep is None else 0.5 * sum(section.sweep)
+    place, band = (section.position, section.vehicle), (frequency, jammer_radio(section).bandwidth)
+    return JammerState(section.name, section.enabled, True, *place, section.power, *band, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def changed(state: JammerState, changes: Mapping[str, Any]) -> None:
@@ -238,25 +239,25 @@ def on_share(schedule: Sequence[tuple[float, float]] | None, time: float, interv
     return minimum(share, 1.0)
 
 
-def frame_times(one: JammerSection, state: JammerState, column: Floats) -> tuple[float, float]:
+def frame_times(section: JammerSection, state: JammerState, column: Floats) -> tuple[float, float]:
     """Return the time (s) from one frame of a deceptive jammer to the next, and that of a frame on the air.
 
     `column` is that of the jammer in the table of radios. Frames that would overlap follow each other.
     """
     taken = float(column[BITS] * column[SPREAD] / state.bandwidth)
-    return max(1.0 / (one.frames or FRAMES), taken), taken
+    return max(1.0 / (section.frames or FRAMES), taken), taken
 
 
-def pulse_times(one: JammerSection, state: JammerState, column: Floats) -> tuple[float, float] | None:
+def pulse_times(section: JammerSection, state: JammerState, column: Floats) -> tuple[float, float] | None:
     """Return the period (s) of a jammer's pulses and the share of it that they take; None: it has no pulses.
 
     The frames of a deceptive jammer are pulses.
     """
-    if one.kind == "deceptive":
-        period, taken = frame_times(one, state, column)
+    if section.kind == "deceptive":
+        period, taken = frame_times(section, state, column)
         return period, taken / period
-    if one.kind == "pulsed" and one.period is not None:
-        return one.period, PULSE_DUTY if one.duty is None else one.duty
+    if section.kind == "pulsed" and section.period is not None:
+        return section.period, PULSE_DUTY if section.duty is None else section.duty
     return None
 
 
@@ -280,16 +281,16 @@ def follow(state: JammerState, reaction: float, heard: float, time: float, inter
 
 
 def _transmit(
-    doing: Floats, one: JammerSection, state: JammerState, time: float, interval: float, begin: float, end: float
+    doing: Floats, section: JammerSection, state: JammerState, time: float, interval: float, begin: float, end: float
 ) -> None:
     """Write the column of a transmission between two times (s after `time`), where the schedule allows it.
 
     What begins or ends within the interval is one burst.
     """
-    share = active_share(state, one.on, time + begin, end - begin) * (end - begin) / interval
+    share = active_share(state, section.on, time + begin, end - begin) * (end - begin) / interval
     doing[ON] = share
     if 0.0 < share < 1.0:
-        schedule = one.on if state.scheduled else None
+        schedule = section.on if state.scheduled else None
         begins = [first for first, last in schedule or () if last > time + begin and first < time + end]
         first = max(min(begins, default=0.0), time + begin)
         doing[EVERY], doing[TURN:] = interval, (interval, first % interval, share * interval)
@@ -298,10 +299,10 @@ def _transmit(
 def possible_acts(doing: Floats) -> bool:
     """Return whether jammers can do this: rows ON to LASTS."""
     on, low, high, phase, span, every, *times = doing
-    shares = all(((one >= 0.0) & (one <= 1.0)).all() for one in (on, phase, span))
+    shares = all(((values >= 0.0) & (values <= 1.0)).all() for values in (on, phase, span))
     still = (low == 0.0) & (high == 0.0)
     swept = (low >= LOWEST_FREQUENCY) & (low < high) & (high <= HIGHEST_FREQUENCY) & (span > 0.0) & (phase < 1.0)
-    possible = all(((one >= 0.0) & (one <= LARGEST)).all() for one in (every, *times))
+    possible = all(((values >= 0.0) & (values <= LARGEST)).all() for values in (every, *times))
     return shares and bool((still | swept).all()) and possible and bool((times[2] <= times[0]).all())
 
 
@@ -462,17 +463,17 @@ def find_burst_rows(table: Any, doing: Any, levels: Any, bursts: Any) -> None:
                     bursts[row, i] = bursts_here[k, row]
 
 
-def together(one: Any, other: Any) -> bool:
+def together(first: Any, second: Any) -> bool:
     """Return whether two bursts begin and end together, and are on for the same share of time."""
-    alike = one[CYCLE] == other[CYCLE] and one[BEGIN] == other[BEGIN] and one[LENGTH] == other[LENGTH]
-    return bool(alike and one[PERIOD] == other[PERIOD] and absolute(one[SHARE] - other[SHARE]) < 1e-12)
+    alike = first[CYCLE] == second[CYCLE] and first[BEGIN] == second[BEGIN] and first[LENGTH] == second[LENGTH]
+    return bool(alike and first[PERIOD] == second[PERIOD] and absolute(first[SHARE] - second[SHARE]) < 1e-12)
 
 
-def in_turns(one: Any, other: Any) -> bool:
+def in_turns(first: Any, second: Any) -> bool:
     """Return whether one of two bursts begins whenever the other one ends."""
-    cycle, shift = one[CYCLE], (one[BEGIN] + one[LENGTH] - other[BEGIN]) / one[CYCLE]
-    gap = absolute(shift - floor(shift + 0.5)) + absolute(one[LENGTH] + other[LENGTH] - cycle) / cycle
-    return bool(cycle == other[CYCLE] and one[PERIOD] == other[PERIOD] and gap < 1e-9)
+    cycle, shift = first[CYCLE], (first[BEGIN] + first[LENGTH] - second[BEGIN]) / first[CYCLE]
+    gap = absolute(shift - floor(shift + 0.5)) + absolute(first[LENGTH] + second[LENGTH] - cycle) / cycle
+    return bool(cycle == second[CYCLE] and first[PERIOD] == second[PERIOD] and gap < 1e-9)
 
 
 jammer_levels = parallel_routine(level_rows, items=lambda table, n, *_: n)

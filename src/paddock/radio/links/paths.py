@@ -77,29 +77,30 @@ FARTHEST = 1e7  # m
 def classes_of(section: RadioSection, groups: Sequence[RadioGroup]) -> Classes:
     """Return the link classes, and the one between every two groups: the first that matches both ends."""
     settings: list[LinkSettings] = [*section.links, section.default]
-    table = np.stack([_class(one) for one in settings], axis=1)
+    table = np.stack([_class(link) for link in settings], axis=1)
     shadowed = table[CLASS.sigma] > 0.0
     table[CLASS.field, shadowed] = np.arange(int(shadowed.sum()))
     of = np.full((len(groups), len(groups)), len(settings) - 1, np.int64)
     for k in range(len(section.links) - 1, -1, -1):
-        one, two = (np.array([name in (g.owner, g.type) for g in groups], bool) for name in section.links[k].between)
-        of[one[:, None] & two[None] | two[:, None] & one[None]] = k
+        ends = section.links[k].between
+        a, b = (np.array([name in (g.owner, g.type) for g in groups], bool) for name in ends)
+        of[a[:, None] & b[None] | b[:, None] & a[None]] = k
     return Classes(table, of)
 
 
-def _class(one: LinkSettings) -> Floats:
+def _class(link: LinkSettings) -> Floats:
     values = np.zeros(len(CLASS))
-    values[CLASS.model] = MODELS[one.model]
-    values[CLASS.exponent] = one.exponent or EXPONENT
-    values[CLASS.reference] = one.reference or REFERENCE
-    values[CLASS.city] = CITIES.get(one.model, {}).get(one.city or "small", 0)
+    values[CLASS.model] = MODELS[link.model]
+    values[CLASS.exponent] = link.exponent or EXPONENT
+    values[CLASS.reference] = link.reference or REFERENCE
+    values[CLASS.city] = CITIES.get(link.model, {}).get(link.city or "small", 0)
     values[CLASS.distance] = 1.0
-    if one.shadowing is not None:
-        values[CLASS.sigma], values[CLASS.distance] = one.shadowing.sigma, one.shadowing.distance
-    if one.fading is not None:
-        values[CLASS.fading], values[CLASS.parameter] = FADINGS[one.fading.kind], one.fading.parameter or 0.0
-    values[CLASS.terrain], values[CLASS.obstacles] = one.terrain, one.obstacles
-    values[CLASS.ground] = one.model not in ("free_space", "log_distance")
+    if link.shadowing is not None:
+        values[CLASS.sigma], values[CLASS.distance] = link.shadowing.sigma, link.shadowing.distance
+    if link.fading is not None:
+        values[CLASS.fading], values[CLASS.parameter] = FADINGS[link.fading.kind], link.fading.parameter or 0.0
+    values[CLASS.terrain], values[CLASS.obstacles] = link.terrain, link.obstacles
+    values[CLASS.ground] = link.model not in ("free_space", "log_distance")
     return values
 
 
@@ -127,12 +128,12 @@ def check_frequencies(
     section = scenario.radio
     assert section is not None
     settings: list[LinkSettings] = [*section.links, section.default]
-    limits = np.array([(0.0, np.inf) if one.extrapolate else VALIDITY[one.model].frequency for one in settings])
+    limits = np.array([(0.0, np.inf) if link.extrapolate else VALIDITY[link.model].frequency for link in settings])
     if not np.isfinite(limits[:, 1]).any():
         return
-    jammers = {one.name: one for one in section.jammers}
+    jammers = {jammer.name: jammer for jammer in section.jammers}
     named, known = zip(group_names(groups), groups, strict=True), changes or {}
-    bands = [np.array(known.get(name) or bands_of(one, jammers.get(one.owner))) for name, one in named]
+    bands = [np.array(known.get(name) or bands_of(group, jammers.get(group.owner))) for name, group in named]
     for i, a in enumerate(groups):
         for j, b in enumerate(groups[: i + 1]):
             k = int(classes.of[i, j])
@@ -150,10 +151,10 @@ def check_frequencies(
             )
 
 
-def _outside(one: Floats, two: Floats, half: float, low: float, high: float) -> tuple[int, float] | None:
+def _outside(first: Floats, second: Floats, half: float, low: float, high: float) -> tuple[int, float] | None:
     """Return which of two bands (k, 2) lies outside a range (Hz) where they meet, and the frequency that does."""
-    meet = (one[:, None, 0] - two[None, :, 1] < half) & (two[None, :, 0] - one[:, None, 1] < half)
-    for side, band, used in ((0, one, meet.any(axis=1)), (1, two, meet.any(axis=0))):
+    meet = (first[:, None, 0] - second[None, :, 1] < half) & (second[None, :, 0] - first[:, None, 1] < half)
+    for side, band, used in ((0, first, meet.any(axis=1)), (1, second, meet.any(axis=0))):
         ends = band[used].ravel()
         wrong = ends[(ends < low) | (ends > high)]
         if len(wrong):
@@ -164,8 +165,8 @@ def _outside(one: Floats, two: Floats, half: float, low: float, high: float) -> 
 def check_setup(scenario: Scenario) -> None:
     """Raise InvalidValueError at its place if the radios of a scenario cannot be built."""
     assert scenario.radio is not None
-    one = np.zeros(1, np.int64)
-    radios = radios_of(scenario.radio, [FleetRadios(entry.name, one, one, entry.radio) for entry in scenario.vehicles])
+    ids = np.zeros(1, np.int64)
+    radios = radios_of(scenario.radio, [FleetRadios(entry.name, ids, ids, entry.radio) for entry in scenario.vehicles])
     check_frequencies(scenario, radios.groups, classes_of(scenario.radio, radios.groups))
 
 
@@ -190,7 +191,7 @@ def reaches(radios: Radios, classes: Classes, threshold: Floats) -> Floats:
     Shape (groups, groups): receivers x transmitters. Terrain, obstacles and polarisation only add loss.
     """
     count = len(np.unique(radios.table[COLUMN.group, : radios.n]))
-    found = np.zeros((count, count))
+    distances = np.zeros((count, count))
     first = [int(np.argmax(radios.table[COLUMN.group] == g)) for g in range(count)]
     peaks = [largest_gain(radios.table[:, k], radios.patterns) for k in first]
     for i in range(count):
@@ -198,8 +199,8 @@ def reaches(radios: Radios, classes: Classes, threshold: Floats) -> Floats:
             transmitter = radios.table[:, first[j]]
             values = classes.table[:, classes.of[i, j]]
             allowed = transmitter[COLUMN.power] + peaks[i] + peaks[j] - threshold[first[i]] + boost(values)
-            found[i, j] = farthest(values, float(allowed), float(transmitter[COLUMN.frequency]))
-    return found
+            distances[i, j] = farthest(values, float(allowed), float(transmitter[COLUMN.frequency]))
+    return distances
 
 
 def largest_gain(column: Floats, patterns: Floats) -> float:
@@ -344,8 +345,8 @@ class PathTables:
         flat = np.zeros((1, 9)), np.zeros((1, 1))
         terrain, relief = flat if scenery is None else scenery.ground.tables[:2]
         buildings: Any = buildings_of(NO_OBSTACLES if scenery is None else scenery.obstacles)
-        given = np.array(terrain), np.array(relief), relief_peaks(relief)  # copies: writable arrays compile once
-        self.paths = Paths(self._phasors, self._shadows, ground_z, *given, *buildings)
+        ground = np.array(terrain), np.array(relief), relief_peaks(relief)  # copies: writable arrays compile once
+        self.paths = Paths(self._phasors, self._shadows, ground_z, *ground, *buildings)
 
     def place(self, table: Floats | None = None) -> None:
         """Follow the antennas to where they are now, or to where they are in another table."""

@@ -138,11 +138,11 @@ class RadioGroup(NamedTuple):
 def group_names(groups: Sequence[RadioGroup]) -> list[str]:
     """Return names of groups: those of their owners, `red/1` for the second radio of `red`."""
     slots: dict[str, int] = {}
-    found = []
-    for one in groups:
-        slot = slots[one.owner] = slots.get(one.owner, -1) + 1
-        found.append(f"{one.owner}/{slot}" if slot else one.owner)
-    return found
+    names = []
+    for group in groups:
+        slot = slots[group.owner] = slots.get(group.owner, -1) + 1
+        names.append(f"{group.owner}/{slot}" if slot else group.owner)
+    return names
 
 
 class RadioPart(NamedTuple):
@@ -152,6 +152,20 @@ class RadioPart(NamedTuple):
     first: int
     n: int
     slots: int
+
+    @property
+    def radios(self) -> slice:
+        """The radios of all vehicles."""
+        return slice(self.first, self.first + self.n * self.slots)
+
+    def first_radios(self, places: Ints) -> Ints:
+        """Return the first radio of each of some vehicles, by their places in the order of the fleet's members."""
+        return self.first + places * self.slots
+
+    def vehicles(self, radios: Ints) -> tuple[Ints, Ints]:
+        """Return which of some radios are the fleet's, and the places of their vehicles in the order of its members."""
+        own = np.flatnonzero((radios >= self.first) & (radios < self.first + self.n * self.slots))
+        return own, (radios[own] - self.first) // self.slots
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,8 +240,8 @@ class Patterns:
             height = 60.0 if section.beamheight_deg is None else section.beamheight_deg
             return sector_antenna(radians(width), radians(height), section.gain)
         if section.kind == "pattern":
-            given = section.azimuths_deg, section.elevations_deg, section.gains
-            self.tables.append(pattern_table(*(np.array(one, np.float64) for one in given)))
+            pattern = section.azimuths_deg, section.elevations_deg, section.gains
+            self.tables.append(pattern_table(*(np.array(values, np.float64) for values in pattern)))
             return Antenna(KINDS["pattern"], 0.0, 0.0, 0.0, len(self.tables) - 1)
         return Antenna(ISOTROPIC, 0.0 if section.gain is None else section.gain)
 
@@ -247,10 +261,10 @@ def constants(radio: RadioType, antenna: Antenna, group: int) -> Floats:
     values[COLUMN.power], values[COLUMN.sensitivity] = radio.power, radio.sensitivity
     values[COLUMN.noise] = power_ratio(noise_dbm(radio.bandwidth, radio.noise_figure))
     values[COLUMN.needed] = needed_sinr_db(modulation, radio.bandwidth, rate, NEEDED_PER, float(radio.packet_bits))
-    given = modulation, radio.bandwidth, rate
-    hopeless = needed_sinr_db(*given, 1.0 - ALMOST, float(radio.packet_bits))
-    certain = needed_sinr_db(*given, ALMOST, float(radio.packet_bits))
-    values[COLUMN.fatal] = needed_sinr_db(*given, 0.5, float(radio.packet_bits))
+    waveform = modulation, radio.bandwidth, rate
+    hopeless = needed_sinr_db(*waveform, 1.0 - ALMOST, float(radio.packet_bits))
+    certain = needed_sinr_db(*waveform, ALMOST, float(radio.packet_bits))
+    values[COLUMN.fatal] = needed_sinr_db(*waveform, 0.5, float(radio.packet_bits))
     values[COLUMN.hopeless], values[COLUMN.curve_rate] = hopeless, CURVE / (certain - hopeless)
     values[COLUMN.modulation], values[COLUMN.spread] = modulation, radio.bandwidth / rate
     values[COLUMN.duty], values[COLUMN.bits] = radio.duty, radio.packet_bits
@@ -272,7 +286,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         groups.append(RadioGroup(name, fitted.type, radio))
         return constants(radio, patterns.antenna(radio.antenna), len(groups) - 1)
 
-    for fleet in sorted(fleets, key=lambda one: one.name):
+    for fleet in sorted(fleets, key=lambda fleet: fleet.name):
         if not fleet.fitted:
             continue
         n, slots = len(fleet.ids), len(fleet.fitted)
@@ -286,7 +300,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         parts.append(RadioPart(fleet.name, first, n, slots))
         first, seat = first + n * slots, seat + n
     names = []
-    for station in sorted(section.stations, key=lambda one: one.name):
+    for station in sorted(section.stations, key=lambda station: station.name):
         block = np.stack([column(station.name, fitted) for fitted in station.radio], axis=1)
         block[:3] = np.array(station.position)[:, None]
         slots = block.shape[1]
@@ -299,7 +313,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         names += [station.name] * slots
         seat += 1
     seconds = []  # columns and streams of followers
-    for jammer in sorted(section.jammers, key=lambda one: one.name):
+    for jammer in sorted(section.jammers, key=lambda jammer: jammer.name):
         radio = jammer_radio(jammer)
         groups.append(RadioGroup(jammer.name, jammer.name, radio))
         antenna = patterns.antenna(radio.antenna)
@@ -310,7 +324,8 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
             seconds.append((blocks[-1], streams[-1]))
     blocks, streams = blocks + [one for one, _ in seconds], streams + [one for _, one in seconds]
     table = np.ascontiguousarray(np.concatenate(blocks, axis=1))
-    table[COLUMN.waveform] = np.array(waveforms([one.radio for one in groups]))[table[COLUMN.group].astype(np.int64)]
+    alike = np.array(waveforms([group.radio for group in groups]))
+    table[COLUMN.waveform] = alike[table[COLUMN.group].astype(np.int64)]
     ids = _joined(streams), _joined(owner), _joined(slot)
     table[COLUMN.growing] = growing_loads(table[:, : len(ids[1])], table)
     firsts = [int(np.argmax(table[COLUMN.group] == g)) for g in range(len(groups))]
@@ -324,19 +339,19 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
 def waveforms(radios: Sequence[RadioType]) -> list[int]:
     """Return for each radio the number of the first one whose modulation, bandwidth and bit rate are the same."""
     first: dict[tuple[str, float, float], int] = {}
-    found = []
+    numbers = []
     for k, radio in enumerate(radios):
         same = (number for other, number in first.items() if radio.same_waveform(*other))
-        found.append(next(same, k))
-        first.setdefault(radio.waveform, found[-1])
-    return found
+        numbers.append(next(same, k))
+        first.setdefault(radio.waveform, numbers[-1])
+    return numbers
 
 
 def growing_loads(transmitters: Floats, table: Floats) -> Floats:
     """Return the part of the load of collisions that grows with the length of a packet, for all transmitters."""
     duty = transmitters[COLUMN.duty]
     some = transmitters[:, (duty > 0.0) & (duty < STEADY_DUTY)]
-    airtimes = [one[COLUMN.bits] * one[COLUMN.spread] / one[COLUMN.bandwidth] for one in (some, table)]
+    airtimes = [columns[COLUMN.bits] * columns[COLUMN.spread] / columns[COLUMN.bandwidth] for columns in (some, table)]
     paces: Any = duty_pace(some[COLUMN.duty], airtimes[0])
     fixed, pace = -np.log1p(-some[COLUMN.duty]).sum(), paces.sum()
     return pace * airtimes[1] / np.maximum(fixed + pace * airtimes[1], 1e-300)  # type: ignore[no-any-return]
@@ -346,8 +361,8 @@ def growing_loads(transmitters: Floats, table: Floats) -> Floats:
 def error_curve(modulation: float, spread: float, bits: float, hopeless: float, rate: float) -> tuple[float, ...]:
     """Return packet error rates from one step below the SINR `hopeless` (dB) on, in steps of 1 / rate dB."""
     at = [hopeless + (k - 1) / rate for k in range(CURVE + 4)]
-    found = [per(ber(int(modulation), power_ratio(sinr) * spread), bits) for sinr in at]
-    return (1.0, 1.0, *found[2:-3], 0.0, 0.0, 0.0)
+    rates = [per(ber(int(modulation), power_ratio(sinr) * spread), bits) for sinr in at]
+    return (1.0, 1.0, *rates[2:-3], 0.0, 0.0, 0.0)
 
 
 @lru_cache(maxsize=256)
@@ -366,11 +381,11 @@ def cubics(values: Floats) -> Floats:
     return np.ascontiguousarray(np.stack([b, slope, bend, 0.5 * (d - a) + 1.5 * (b - c)], axis=2))
 
 
-def jammer_radio(one: JammerSection) -> RadioType:
+def jammer_radio(jammer: JammerSection) -> RadioType:
     """Return the transmitter of a jammer as a radio."""
-    given = {name: getattr(one, name) for name in ("frequency", "power", "antenna", "polarisation")}
-    bits, modulation = one.packet_bits or 8192, one.modulation or "qpsk"
-    return RadioType(**given, bandwidth=one.width, modulation=modulation, packet_bits=bits, duty=1.0)
+    settings = {name: getattr(jammer, name) for name in ("frequency", "power", "antenna", "polarisation")}
+    bits, modulation = jammer.packet_bits or 8192, jammer.modulation or "qpsk"
+    return RadioType(**settings, bandwidth=jammer.width, modulation=modulation, packet_bits=bits, duty=1.0)
 
 
 def _joined(parts: Sequence[Ints]) -> Ints:

@@ -557,4 +557,4 @@ def log_survival(curve: Any, at: float) -> float:
     return minimum(curve[k, 0] + t * (curve[k, 1] + t * (curve[k, 2] + t * curve[k, 3])), 0.0)
 
 
-apply_bursts = parallel_routine(burst_rows, inline=True, items=lambda *given: given[-1].bursts.shape[1])
+apply_bursts = parallel_routine(burst_rows, inline=True, items=lambda *arguments: arguments[-1].bursts.shape[1])

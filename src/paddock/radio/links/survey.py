@@ -10,7 +10,7 @@ A budget has every gain and loss of a link, from the transmitter to the packets 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import isclose
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from paddock.radio.links.table import (
     SHARE,
     SPREAD,
     WAVEFORM,
+    Links,
     X,
     Y,
     Z,
@@ -54,8 +55,7 @@ from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phaso
 from paddock.radio.physics.propagation import GROUND_REFLECTION, MODELS, loss_db
 from paddock.radio.physics.signal import NO_POWER, WEAKEST, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
-from paddock.wire import survey_limits as limits
-from paddock.wire.radio_results import LinkBudget
+from paddock.wire.radio_results import CoverageGrid, HeardLevels, LinkBudget, Spectrum, SurveyLimits
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver
@@ -69,42 +69,6 @@ level_grid = routine(level_rows)
 """As the levels of jammers, on the calling thread: the threads of the run are not taken from it."""
 
 
-class HeardLevels(NamedTuple):
-    """What a receiver gets at n places."""
-
-    power: Floats  # (n,) dBm, of the strongest transmitter that it can decode
-    sinr: Floats  # (n,) dB, of that transmitter, with the mean power of jammers
-    jamming: Floats  # (n,) dBm, of all jammers in its band, mean
-    per: Floats  # (n,) packet error rate of that transmitter, by the bursts of jammers; 1: none
-    best: Ints  # (n,) which of the transmitters that is, -1: none
-
-
-class CoverageGrid(NamedTuple):
-    """Values at the places of a grid, (side, side), rows from the south."""
-
-    x: float  # m, of the first value
-    y: float
-    cell: float  # m between values
-    height: float  # m above the ground
-    power: Floats  # dBm, of the strongest transmitter that the receiver can decode
-    sinr: Floats  # dB, of that transmitter, with the mean power of jammers
-    jamming: Floats  # dBm, of all jammers in the receiver's band, mean
-    per: Floats  # packet error rate of that transmitter, by the bursts of jammers; 1: none
-    noise: float  # dBm
-    needed: float  # dB, least SINR of a usable link
-    sensitivity: float  # dBm
-
-
-class Spectrum(NamedTuple):
-    """Power by frequency at a receiver."""
-
-    low: float  # Hz
-    high: float  # Hz
-    band: tuple[float, float]  # Hz, of the receiver
-    power: Floats  # (bins,) dBm in each bin: noise, transmitters by the share of time that they use, jammers
-    noise: float  # dBm in each bin
-
-
 class RadioSurvey:
     """Transmitters, jammers and surroundings at one time."""
 
@@ -116,12 +80,13 @@ class RadioSurvey:
         doing: Floats,
         heights: Callable[[Floats, Floats], Floats],
         on_air: Floats,
+        time: float,
     ) -> None:
         """`doing` is what the jammers do, `on_air` (n,) the share of time with messages and commands.
 
-        `heights` returns the ground (m) at places, from any thread.
+        `heights` returns the ground (m) at places, from any thread. `time` is that of the run, s.
         """
-        self.radios, self.tables, self.heights = radios, tables, heights
+        self.radios, self.tables, self.heights, self.time = radios, tables, heights, time
         self.table, self.doing = radios.table.copy(), doing.copy()
         self.classes = classes
         self.transmits = np.minimum(self.table[DUTY, : radios.n] + on_air, 1.0)  # share of time
@@ -131,19 +96,19 @@ class RadioSurvey:
     ) -> CoverageGrid:
         """Return the coverage of transmitters on a square of `size` m around x, y, for a receiver like this radio."""
         for name, value in (("x", x), ("y", y)):
-            check_number("coverage", name, value, -limits.FARTHEST, limits.FARTHEST, "m")
-        check_number("coverage", "size", size, limits.SMALLEST, limits.LARGEST, "m")
-        check_number("coverage", "side", side, 2, limits.MOST_VALUES)
-        check_number("coverage", "height", height, limits.LOWEST, limits.HIGHEST, "m")
+            check_number("coverage", name, value, -SurveyLimits.FARTHEST, SurveyLimits.FARTHEST, "m")
+        check_number("coverage", "size", size, SurveyLimits.SMALLEST, SurveyLimits.LARGEST, "m")
+        check_number("coverage", "side", side, 2, SurveyLimits.MOST_VALUES)
+        check_number("coverage", "height", height, SurveyLimits.LOWEST, SurveyLimits.HIGHEST, "m")
         cell = size / (side - 1)
         first_x, first_y = x - 0.5 * size, y - 0.5 * size
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
-        x_at, y_at = (one.ravel() for one in places)
+        x_at, y_at = (axis.ravel() for axis in places)
         heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
-        power, sinr, jamming, per = (one.reshape(side, side) for one in heard[:4])
+        power, sinr, jamming, per = (values.reshape(side, side) for values in heard[:4])
         column = self.table[:, receiver]
         levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
-        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, per, *levels)
+        return CoverageGrid(first_x, first_y, cell, side, height, power, sinr, jamming, per, *levels, self.time)
 
     def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
         """Return what a receiver like this radio would get at places (3, n), m.
@@ -155,17 +120,17 @@ class RadioSurvey:
             return self._heard(asked, receiver, places)
         count = places.shape[1]
         power, sinr, jamming, per = np.zeros((4, count))
-        found = HeardLevels(power, sinr, jamming, per, np.zeros(count, np.int64))
+        levels = HeardLevels(power, sinr, jamming, per, np.zeros(count, np.int64))
         part_of = _parts(places[:2])
         for part in np.unique(part_of).tolist():
             rows = np.flatnonzero(part_of == part)
             apart = ((self.table[:3, asked] - places[:, rows].mean(axis=1)[:, None]) ** 2).sum(axis=0)
             near = np.sort(np.argsort(apart, kind="stable")[:MOST_SURVEYED])
             heard = self._heard(asked[near], receiver, np.ascontiguousarray(places[:, rows]))
-            for values, own in zip(found, heard, strict=True):
+            for values, own in zip(levels, heard, strict=True):
                 values[rows] = own
-            found.best[rows] = np.where(heard.best >= 0, near[heard.best], -1)
-        return found
+            levels.best[rows] = np.where(heard.best >= 0, near[heard.best], -1)
+        return levels
 
     def _heard(self, transmitters: Ints, receiver: int, places: Floats) -> HeardLevels:
         """Return what a receiver would get of these transmitters at places."""
@@ -237,9 +202,9 @@ class RadioSurvey:
 
     def spectrum(self, receiver: int, span: float | None = None, bins: int = 96) -> Spectrum:
         """Return the power by frequency at a radio, over `span` Hz around its band; by default four bandwidths."""
-        check_number("spectrum", "bins", bins, 2, limits.MOST_BINS)
+        check_number("spectrum", "bins", bins, 2, SurveyLimits.MOST_BINS)
         if span is not None:
-            check_number("spectrum", "span", span, limits.NARROWEST, limits.WIDEST, "Hz")
+            check_number("spectrum", "span", span, SurveyLimits.NARROWEST, SurveyLimits.WIDEST, "Hz")
         column = self.table[:, receiver]
         centre, width = float(column[FREQUENCY]), float(column[BANDWIDTH])
         span = 4.0 * width if span is None else span
@@ -258,7 +223,9 @@ class RadioSurvey:
                 power += levels[k] * float(self.transmits[j]) * _in_bins(edges, at, band)
             elif q < self.doing.shape[1]:
                 power += levels[k] * self._jammed_bins(q, edges, at, band)
-        return Spectrum(low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor))
+        return Spectrum(
+            low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor), self.time
+        )
 
     def _near(self, receiver: int, low: float, high: float) -> Ints:
         """Return the nearest radios of others that transmit between two frequencies, in the order of their numbers."""
@@ -266,9 +233,9 @@ class RadioSurvey:
         half = 0.5 * table[BANDWIDTH]
         heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (self.transmits > 0.0)
         heard &= table[OWNER] != table[OWNER, receiver]
-        found = np.flatnonzero(heard)
-        apart = ((table[:3, found] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
-        return np.sort(found[np.argsort(apart, kind="stable")[:MOST_HEARD]])
+        audible = np.flatnonzero(heard)
+        apart = ((table[:3, audible] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
+        return np.sort(audible[np.argsort(apart, kind="stable")[:MOST_HEARD]])
 
     def _jammed_bins(self, k: int, edges: Floats, at: float, band: float) -> Floats:
         """Return the share of a jammer's power in each bin, over the time until the next update."""
@@ -278,7 +245,7 @@ class RadioSurvey:
         low, high = float(self.doing[LOW, k]), float(self.doing[HIGH, k])
         steps = self.doing[PHASE, k] + self.doing[SPAN, k] * (np.arange(SWEEP_STEPS) + 0.5) / SWEEP_STEPS
         swept = low + (steps % 1.0) * (high - low)
-        total: Floats = sum((_in_bins(edges, one, band) for one in swept.tolist()), np.zeros(len(edges) - 1))
+        total: Floats = sum((_in_bins(edges, line, band) for line in swept.tolist()), np.zeros(len(edges) - 1))
         return share * total / SWEEP_STEPS
 
 
@@ -336,8 +303,8 @@ def _model_range(
     city: float,
     allowed: float,
     frequency: float,
-    one: float,
-    two: float,
+    height: float,
+    other_height: float,
 ) -> float:
     """Return the largest distance (m) at which a model loses at most `allowed` dB, between antennas at two heights."""
     values = np.zeros(len(CLASS))
@@ -346,7 +313,7 @@ def _model_range(
     high = farthest(values, allowed + reflected, frequency)
 
     def within(distance: float) -> bool:
-        return loss_db(int(model), distance, frequency, one, two, exponent, reference, int(city)) <= allowed
+        return loss_db(int(model), distance, frequency, height, other_height, exponent, reference, int(city)) <= allowed
 
     if high <= 0.0 or within(high):
         return high
@@ -380,8 +347,8 @@ def _in_bins(edges: Floats, frequency: float, bandwidth: float) -> Floats:
 
 def _dbm(powers: Any) -> Floats:
     """Return mW as dBm, and ratios as dB."""
-    found: Floats = 10.0 * np.log10(np.maximum(powers, WEAKEST))
-    return found
+    levels: Floats = 10.0 * np.log10(np.maximum(powers, WEAKEST))
+    return levels
 
 
 MOST_OUTSIDE = -NO_POWER  # dB: nothing is in the band at all
@@ -389,25 +356,15 @@ MODEL_NAMES = {number: name for name, number in MODELS.items()}
 
 
 def link_budget(
-    radios: Radios,
-    classes: Classes,
-    paths: Paths,
-    i: int,
-    j: int,
-    interference: float,
-    jamming: float,
-    bursts: Floats,
-    collisions: tuple[float, float] | None,
-    up: bool,
-    source: str,
-    to: str,
+    radios: Radios, classes: Classes, paths: Paths, links: Links, i: int, j: int, names: tuple[str, str]
 ) -> LinkBudget:
-    """Return the budget from radio j to radio i; `interference` of all radios and `jamming` in its band are in mW.
+    """Return the budget from radio j to radio i at the present positions.
 
-    `bursts` (BURST_ROWS, n) are those of the links: errors are those of packets that a jammer hits now and then.
-    `collisions`: power (mW) of all but packets of other radios, and the load of those; None if there are none: then
-    all `interference` is steady. Of a transmission that it cannot decode, the receiver gets power in its band and no
-    packets.
+    links: those of the last update, of which interference, jamming and collisions are taken
+    names: of the transmitter and the receiver
+
+    Errors are those of packets that a jammer hits now and then. Of a transmission that it cannot decode, the receiver
+    gets power in its band and no packets.
     """
     table: Any = radios.table
     c = int(classes.of[int(table[GROUP, i]), int(table[GROUP, j])])
@@ -419,15 +376,17 @@ def link_budget(
     diffraction, obstacles, shadowing, fading = extra_losses(table, i, j, classes.table, c, paths)
     received = float(table[POWER, j]) + own + other - polarisation - loss - diffraction - obstacles + shadowing + fading
     share = common_band(table[FREQUENCY, i], table[BANDWIDTH, i], table[FREQUENCY, j], table[BANDWIDTH, j])
-    in_band = power_ratio(received) * max(share, 0.0)
-    others = max(interference - in_band * float(table[DUTY, j]), 0.0)
-    mismatch, outside = _mismatch(table, i, j), 0.0
+    noise, jamming, bursts = float(table[NOISE, i]), float(links.jamming[i]), links.bursts
+    in_band, collided = power_ratio(received) * max(share, 0.0), 0.0
+    others = max(float(links.interference[i]) - in_band * float(table[DUTY, j]), 0.0)
+    mismatch, outside, entry = _mismatch(table, i, j), 0.0, _entry(links, i, j)
     if mismatch:
         outside = 0.0 - decibels(share) if share > 0.0 else MOST_OUTSIDE
         received -= outside
-    noise, collided = float(table[NOISE, i]), 0.0
-    if collisions is not None and not mismatch:
-        others, collided = max(collisions[0] - noise - jamming, 0.0), -expm1(-collisions[1])
+    elif entry >= 0 and links.collisions.shape[1]:  # interference is that of radios that are always on
+        calm, load = links.collisions[:, entry].tolist()
+        others = max(power_ratio(float(links.power[entry]) - calm) - noise - jamming, 0.0)
+        collided = -expm1(-load)
     floor, signal = noise + others + jamming, power_ratio(received)
     errors = 0.5 if mismatch else ber(int(table[MODULATION, i]), signal / floor * float(table[SPREAD, i]))
     lost = 1.0 if mismatch else per(errors, float(table[BITS, i]))
@@ -436,13 +395,13 @@ def link_budget(
         lost = link_error(table, i, signal, floor, bursts)
     lost = 1.0 - (1.0 - lost) * (1.0 - collided)
     return LinkBudget(
-        *(source, to, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
+        *(*names, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
         *(other, own, polarisation, MODEL_NAMES[int(classes.table[MODEL, c])], loss),
         *(diffraction, obstacles, shadowing, fading, received, float(table[SENSITIVITY, i])),
         *(decibels(noise), decibels(others), decibels(jamming), decibels(signal / floor)),
         *(float(table[NEEDED, i]), errors, lost),
         capacity=0.0 if mismatch else capacity(float(table[BANDWIDTH, i]), signal / floor),
-        up=up,
+        up=entry >= 0 and bool(links.up[entry]),
         outside=outside,
         mismatch=mismatch,
         burst_share=share_of_time,
@@ -450,6 +409,13 @@ def link_budget(
         collided=collided,
         throughput=(1.0 - lost) * float(table[BANDWIDTH, j] / table[SPREAD, j]),
     )
+
+
+def _entry(links: Links, i: int, j: int) -> int:
+    """Return the place of the link from radio j in the row of receiver i, -1: it does not hear it."""
+    first, last = int(links.start[i]), int(links.start[i + 1])
+    at = first + int(np.searchsorted(links.peer[first:last], j))
+    return at if at < last and links.peer[at] == j else -1
 
 
 def _mismatch(table: Any, i: int, j: int) -> str:

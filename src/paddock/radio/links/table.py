@@ -328,7 +328,7 @@ def insert_peer(numbers: Any, values: Any, number: float, value: float) -> None:
     numbers[at], values[at] = number, value
 
 
-find_jammed = parallel_routine(jammed_rows, items=lambda *given: given[-1].size)
+find_jammed = parallel_routine(jammed_rows, items=lambda *arguments: arguments[-1].size)
 fill_status = parallel_routine(status_rows, items=lambda n, *_: n)
 
 

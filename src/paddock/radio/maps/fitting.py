@@ -61,16 +61,16 @@ class RadioMap:
 
     def query(self, points: Any) -> MapValues:
         """Return power, gradient and uncertainty at points (n, 3) in m; one point (3,) counts as n = 1."""
-        given = np.asarray(points, np.float64)
-        if given.ndim == 1:
-            given = given[None]
-        if given.ndim != 2 or given.shape[1] != 3:
+        places = np.asarray(points, np.float64)
+        if places.ndim == 1:
+            places = places[None]
+        if places.ndim != 2 or places.shape[1] != 3:
             raise InvalidValueError(f"points must have the shape (n, 3), not {np.shape(points)}")
-        if not np.isfinite(given).all():
-            row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
-            raise InvalidValueError(f"points[{row}] is not finite: {given[row].tolist()}")
-        given, contents = np.ascontiguousarray(given), self.file
-        table = evaluate_splats(given, contents.splats, self.grid, contents.prior, contents.spread)
+        if not np.isfinite(places).all():
+            row = int(np.flatnonzero(~np.isfinite(places).all(axis=1))[0])
+            raise InvalidValueError(f"points[{row}] is not finite: {places[row].tolist()}")
+        places, contents = np.ascontiguousarray(places), self.file
+        table = evaluate_splats(places, contents.splats, self.grid, contents.prior, contents.spread)
         return MapValues(table[:, 0], table[:, 1:4], np.sqrt(table[:, 4]), table[:, 5])
 
     def prior(self, points: Floats) -> Floats:
@@ -161,11 +161,11 @@ def fit_map(
     if transmitter is not None and (np.shape(transmitter) != (3,) or not np.isfinite(transmitter).all()):
         raise InvalidValueError(f"transmitter must be x, y, z in m, not {transmitter}")
     merged = _merged(samples)
-    given = None if transmitter is None else np.asarray(transmitter, np.float64)
+    position = None if transmitter is None else np.asarray(transmitter, np.float64)
     order = np.random.default_rng(seed).permutation(len(merged.dbm))
-    prior, field = _residuals(merged, given)
+    prior, field = _residuals(merged, position)
     metric = _metric(field, merged.weight, order)
-    if given is None and metric.rays:
+    if position is None and metric.rays:
         prior, field = _refined(merged, prior, field, metric, order)
     value = field.value
     error = value - field.kriged(merged.position, metric, 0.0, np.arange(len(value)))[:, 0]
@@ -173,10 +173,10 @@ def fit_map(
     prior[5] = max(prior[5], typical**2)  # away from samples no prediction is better than next to them
     splats = _splats(field, metric, order, prior, typical)
     _set_uncertainty(splats, field, merged.weight, error, prior)
-    spread = prior_spread(prior, merged.position, merged.weight, value, given is not None)
+    spread = prior_spread(prior, merged.position, merged.weight, value, position is not None)
     stride = -(-len(samples.dbm) // MOST_DRAWN)
     drawn = np.column_stack([samples.position, samples.dbm])[::stride].astype(np.float32)
-    contents = MapFile(splats, prior, drawn, typical, len(samples.dbm), frequency, given is not None, spread)
+    contents = MapFile(splats, prior, drawn, typical, len(samples.dbm), frequency, position is not None, spread)
     return MapFit(RadioMap(contents), metric, typical, perf_counter() - started)
 
 
@@ -199,8 +199,8 @@ def cross_validate(
     part = rank[place] % folds
     for fold in range(folds):
         out = part == fold
-        found = fit_map(samples.chosen(~out), transmitter, seed=seed).map
-        errors[out] = found.query(samples.position[out]).power - samples.dbm[out]
+        fitted = fit_map(samples.chosen(~out), transmitter, seed=seed).map
+        errors[out] = fitted.query(samples.position[out]).power - samples.dbm[out]
     mean = (samples.weight * errors**2).sum() / samples.weight.sum()
     return float(np.sqrt(mean)), errors
 
@@ -227,10 +227,10 @@ def places_of(samples: RadioSamples) -> Ints:
         near = near[free[near].all(axis=1)]
         best = np.full(len(centre), len(centre))
         np.minimum.at(best, near[:, 0], rank[near[:, 1]])
-        found = free & (rank < best)
-        chosen |= found
-        free &= ~found
-        free[near[found[near[:, 0]], 1]] = False
+        selected = free & (rank < best)
+        chosen |= selected
+        free &= ~selected
+        free[near[selected[near[:, 0]], 1]] = False
     nearest = np.asarray(cKDTree(centre[chosen]).query(centre)[1], np.int64)
     return nearest[group.reshape(-1)]
 
@@ -270,8 +270,8 @@ def _refined(
     size, limits = float(np.ptp(merged.position, axis=0).max()), bounds(merged.position)
     samples = merged.position[tried], merged.dbm[tried], merged.weight[tried]
 
-    def error(one: _Residuals) -> float:
-        missed = one.value[tried] - one.kriged(one.position[tried], metric, 0.0, tried)[:, 0]
+    def error(residuals: _Residuals) -> float:
+        missed = residuals.value[tried] - residuals.kriged(residuals.position[tried], metric, 0.0, tried)[:, 0]
         return float((merged.weight[tried] * missed**2).sum())
 
     best, scale = error(field), misfit_scale(prior[5])
@@ -284,8 +284,8 @@ def _refined(
                 if misfit(*samples, at, scale) > allowed:
                     continue
                 moved = _residuals(merged, at)
-                if (found := error(moved[1])) < best:
-                    best, (prior, field) = found, moved
+                if (score := error(moved[1])) < best:
+                    best, (prior, field) = score, moved
             if best >= before:
                 break
     return prior, field
@@ -358,8 +358,8 @@ def _table(field: _Residuals, at: Ints, full: Floats, turned: Floats, metric: Me
 def _above_prior(table: Floats, position: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Return the mixture at positions, above the prior, and the sum of its weights."""
     flat = np.array([0.0, 0.0, *prior[2:5], 1.0])
-    found = evaluate_splats(np.ascontiguousarray(position), table, build_grid(table), flat)
-    return found[:, 0], found[:, 5]
+    evaluated = evaluate_splats(np.ascontiguousarray(position), table, build_grid(table), flat)
+    return evaluated[:, 0], evaluated[:, 5]
 
 
 def _replaceable(table: Floats, rank: Ints, prior: Floats, tolerance: float) -> Ints:
@@ -459,7 +459,7 @@ def _limits(values: Floats) -> tuple[float, float]:
 def _contours(axes: Any, grid: HeatMap, low: float, high: float, threshold: float | None) -> None:
     if min(grid.values.shape) < 2:
         return
-    step = next(one for one in (1, 2, 5, 10, 20, 50, 100, 1e9) if (high - low) / one <= MOST_CONTOURS)
+    step = next(candidate for candidate in (1, 2, 5, 10, 20, 50, 100, 1e9) if (high - low) / candidate <= MOST_CONTOURS)
     levels = np.arange(step * np.ceil(low / step), high + 0.5 * step, step)
     inside = levels[(levels > grid.values.min()) & (levels < grid.values.max())]
     if len(inside):

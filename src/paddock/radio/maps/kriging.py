@@ -47,8 +47,8 @@ def prior_slopes(prior: Floats, places: Floats) -> Floats:
     return np.column_stack([np.ones(len(places)), -decades, moved])
 
 
-def prior_spread(prior: Floats, position: Floats, weight: Floats, residual: Floats, given: bool) -> Floats:
-    """Return the covariance (5, 5) of a prior's level, exponent and position (`given`: known exactly).
+def prior_spread(prior: Floats, position: Floats, weight: Floats, residual: Floats, fixed: bool) -> Floats:
+    """Return the covariance (5, 5) of a prior's level, exponent and position (`fixed`: known exactly).
 
     Residuals that are correlated in space count as fewer samples: by the mean squares of their block means. What the
     samples do not determine, the exponent or the position, is as uncertain as before any sample.
@@ -59,7 +59,7 @@ def prior_spread(prior: Floats, position: Floats, weight: Floats, residual: Floa
     total, sums = np.bincount(block, weight), np.bincount(block, weight * residual)
     used = total > 0.0
     repeated = max(1.0, float((sums[used] ** 2 / total[used]).mean() / prior[5]))
-    free = 2 if given else 5
+    free = 2 if fixed else 5
     slopes = prior_slopes(prior, position)[:, :free]
     before = np.array([LEVEL_SPREAD, EXPONENT_SPREAD, *[float(size.max())] * 3])[:free]
     scaled = slopes * before
@@ -135,12 +135,12 @@ def _transmitter(position: Floats, dbm: Floats, weight: Floats) -> Floats:
     best = sorted(range(len(starts)), key=lambda k: cost(starts[k]))[:3]
     searched: Any = cost
     options: Any = {"maxiter": MOST_STEPS, "xatol": 0.05, "fatol": 1e-6}
-    found = []
+    optima = []
     for k in best:
         simplex = np.concatenate([starts[k][None], starts[k] + np.diag(0.125 * (high - low))])
-        given = options | {"initial_simplex": simplex}
-        found.append(minimize(searched, starts[k], method="Nelder-Mead", options=given))
-    return np.clip(np.asarray(min(found, key=lambda one: float(one.fun)).x, np.float64), low, high)
+        settings = options | {"initial_simplex": simplex}
+        optima.append(minimize(searched, starts[k], method="Nelder-Mead", options=settings))
+    return np.clip(np.asarray(min(optima, key=lambda optimum: float(optimum.fun)).x, np.float64), low, high)
 
 
 # kriging --------------------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def nearest_in_frame(
     place: Floats, frame: Floats, position: Floats, pool: Ints, skip: int, count: int, chosen: Ints, x: Floats
 ) -> int:
     """Choose the `count` samples of the pool nearest in the frame; write their indices and coordinates."""
-    found, squares = 0, empty(count)
+    kept, squares = 0, empty(count)
     for p in range(pool.shape[0]):
         j = pool[p]
         if j == skip:
@@ -192,17 +192,17 @@ def nearest_in_frame(
         b = frame[1, 0] * dx + frame[1, 1] * dy + frame[1, 2] * dz
         c = frame[2, 0] * dx + frame[2, 1] * dy + frame[2, 2] * dz
         d2 = a * a + b * b + c * c
-        if found == count and d2 >= squares[count - 1]:
+        if kept == count and d2 >= squares[count - 1]:
             continue
-        at = found if found < count else count - 1
-        found = min(found + 1, count)
+        at = kept if kept < count else count - 1
+        kept = min(kept + 1, count)
         while at > 0 and squares[at - 1] > d2:
             squares[at], chosen[at] = squares[at - 1], chosen[at - 1]
             x[at, 0], x[at, 1], x[at, 2] = x[at - 1, 0], x[at - 1, 1], x[at - 1, 2]
             at -= 1
         squares[at], chosen[at] = d2, j
         x[at, 0], x[at, 1], x[at, 2] = a, b, c
-    return found
+    return kept
 
 
 def solve_cholesky(matrix: Floats, right: Floats, n: int) -> None:
@@ -238,7 +238,7 @@ def krige_places(
 
     `skips`: sample that a place must not use (-1: none); `noise`: variance of each sample, relative to the field's.
     """
-    found = empty((places.shape[0], 4))
+    fields = empty((places.shape[0], 4))
     for n in parallel_range(places.shape[0]):
         chosen, x, frame = zeros(count, pools.dtype), zeros((count, 3)), turned[n]
         m = nearest_in_frame(places[n], frame, position, pools[n], skips[n], count, chosen, x)
@@ -257,11 +257,11 @@ def krige_places(
                 ga += w * (covariance(a - step, b, c, rate) - covariance(a + step, b, c, rate))
                 gb += w * (covariance(a, b - step, c, rate) - covariance(a, b + step, c, rate))
                 gc += w * (covariance(a, b, c - step, rate) - covariance(a, b, c + step, rate))
-        found[n, 0] = total
+        fields[n, 0] = total
         half = 0.5 / step if step > 0.0 else 0.0
         for k in range(3):
-            found[n, 1 + k] = half * (frame[0, k] * ga + frame[1, k] * gb + frame[2, k] * gc)
-    return found
+            fields[n, 1 + k] = half * (frame[0, k] * ga + frame[1, k] * gb + frame[2, k] * gc)
+    return fields
 
 
 krige = parallel_routine(krige_places)

@@ -56,12 +56,12 @@ class RadioSamples:
                 f"samples are positions (n, 3), dbm (n,) and weight (n,), not {places.shape}, {power.shape} and "
                 f"{weights.shape}"
             )
-        found = RadioSamples(places, power, weights)
-        for name, column in found.columns().items():
+        samples = RadioSamples(places, power, weights)
+        for name, column in samples.columns().items():
             bad = np.flatnonzero(~_valid(name, column))
             if len(bad):
                 raise InvalidValueError(f"sample {bad[0]}: {_complaint(name, float(column[bad[0]]))}")
-        return found
+        return samples
 
     def columns(self) -> dict[str, Floats]:
         """Return the columns by name."""
@@ -112,25 +112,25 @@ def _complaint(name: str, value: float) -> str:
     return f"{name} must be within {low:g} to {high:g}{f' {unit}' if unit else ''}, not {value:g}"
 
 
-def _found_columns(header: Sequence[str], where: str, required: Sequence[str]) -> dict[str, int]:
+def _columns_of(header: Sequence[str], where: str, required: Sequence[str]) -> dict[str, int]:
     """Return the index of each column in a header."""
     names = [name.strip().lower() for name in header]
-    found: dict[str, int] = {}
+    columns: dict[str, int] = {}
     for column, aliases in ALIASES.items():
         if column not in required and "dbm" not in required:
             continue  # points need no power
         places = [k for k, name in enumerate(names) if name in aliases]
         if len(places) > 1:
-            one, two = (header[k].strip() for k in places[:2])
-            raise InvalidValueError(f"{where}: columns {one!r} and {two!r} both are {column}: keep one")
+            first, second = (header[k].strip() for k in places[:2])
+            raise InvalidValueError(f"{where}: columns {first!r} and {second!r} both are {column}: keep one")
         if places:
-            found[column] = places[0]
-    missing = [column for column in required if column not in found]
+            columns[column] = places[0]
+    missing = [column for column in required if column not in columns]
     if missing:
         names_of = ", ".join([name for name in ALIASES[missing[0]] if name != missing[0]][:3])
         present = ", ".join(printable(name) for name in header[:8]) or "none"
         raise InvalidValueError(f"{where}: no column {missing[0]!r} (or {names_of}); the columns are: {present:.120}")
-    return found
+    return columns
 
 
 def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> tuple[dict[str, Floats], int]:
@@ -152,17 +152,17 @@ def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> tuple[
     first, head = numbered[0]
     separator = max(",;\t", key=head.count)
     header = next(csv.reader([head], delimiter=separator))
-    found = _found_columns(header, f"{path}:{first}:1", required)
+    columns = _columns_of(header, f"{path}:{first}:1", required)
     if len(numbered) - 1 > MOST_SAMPLES:
         raise InvalidValueError(f"{path}: {len(numbered) - 1:,} rows; at most {MOST_SAMPLES:,} are read")
-    least, most = max(found.values()) + 1, len(header)
-    table = np.empty((len(numbered) - 1, len(found)))
+    least, most = max(columns.values()) + 1, len(header)
+    table = np.empty((len(numbered) - 1, len(columns)))
     for row, (line, text) in enumerate(numbered[1:]):
         cells = text.split(separator) if '"' not in text else next(csv.reader([text], delimiter=separator))
         if len(cells) < least or (len(cells) > most and "".join(cells[most:]).strip()):
             column = min(len(text), sum(len(cell) + 1 for cell in cells[:most])) + 1
             raise InvalidValueError(f"{path}:{line}:{column}: {len(cells)} values, but {most} columns")
-        for k, (name, at) in enumerate(found.items()):
+        for k, (name, at) in enumerate(columns.items()):
             try:
                 value = float(cells[at])
             except ValueError:
@@ -172,7 +172,7 @@ def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> tuple[
                 column = sum(len(cell) + 1 for cell in cells[:at]) + 1
                 raise InvalidValueError(f"{path}:{line}:{column}: {_cell_complaint(name, cells[at], value)}")
             table[row, k] = value
-    return {name: table[:, k].copy() for k, name in enumerate(found)}, max(len(lines), 1)
+    return {name: table[:, k].copy() for k, name in enumerate(columns)}, max(len(lines), 1)
 
 
 def _cell_complaint(name: str, text: str, value: float) -> str:
@@ -194,16 +194,16 @@ def _parquet(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> di
     try:
         file = parquet.ParquetFile(path)
         names = file.schema_arrow.names
-        found = _found_columns(names, f"{path}:1:1", required)
+        wanted = _columns_of(names, f"{path}:1:1", required)
         if file.metadata.num_rows > MOST_SAMPLES:
             raise InvalidValueError(f"{path}: {file.metadata.num_rows:,} rows; at most {MOST_SAMPLES:,} are read")
-        table = file.read(columns=[names[at] for at in found.values()])
+        table = file.read(columns=[names[at] for at in wanted.values()])
     except FileNotFoundError:
         raise InvalidValueError(f"{path}: no such file") from None
     except (arrow.ArrowException, OSError) as error:
         raise InvalidValueError(f"{path}: not a valid Parquet file: {' '.join(str(error).split())[:100]}") from None
     columns = {}
-    for name, at in found.items():
+    for name, at in wanted.items():
         column = table.column(names[at])
         if not (arrow.types.is_floating(column.type) or arrow.types.is_integer(column.type)):
             raise InvalidValueError(f"{path}:1:{at + 1}: column {names[at]!r} must have numbers, not {column.type}")

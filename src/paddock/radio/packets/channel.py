@@ -215,7 +215,7 @@ def remove_power(
     r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, now: int, got: Any
 ) -> int:
     """Remove a transmission that ends; write the radios that received it to `got`, and return how many."""
-    found = 0
+    count = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
         i = paths.peer[entry]
         if a.whole[LOCK, i] >= 0:
@@ -223,8 +223,8 @@ def remove_power(
             if a.whole[LOCK, i] == j:
                 a.whole[LOCK, i] = -1
                 if survives(r, d, a, j, i, a.real[LOG_OK, i], missed(r, d, paths, a, j, i, entry, now)):
-                    got[found] = entry
-                    found += 1
+                    got[count] = entry
+                    count += 1
                 else:
                     a.counts[DAMAGED, i] += 1
         end_at(r, d, paths, a, e, i, paths.power[entry], paths.sensed[entry] == 1, now)
@@ -233,7 +233,7 @@ def remove_power(
         if a.whole[LOCK, i] >= 0:
             settle(r, d, a, i, now)
         end_at(r, d, paths, a, e, i, absolute(power), power < 0.0, now)
-    return found
+    return count
 
 
 def survives_alone(
@@ -258,16 +258,16 @@ def received_alone(
 
     It ends at a time (s).
     """
-    found = 0
+    count = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
         i = paths.peer[entry]
         if paths.decodes[entry] == 1:
             if survives_alone(r, d, paths, a, j, i, entry, bits, end):
-                got[found] = entry
-                found += 1
+                got[count] = entry
+                count += 1
             else:
                 a.counts[DAMAGED, i] += 1
-    return found
+    return count
 
 
 def transmits(a: PacketTables, j: int) -> bool:
@@ -415,11 +415,11 @@ def end_packet(
     ended = (now - packet_slots(r, d, j, bits)) * r.slot + airtime(d, j, bits)
     a.whole[PHASE, j] = LISTENS  # no longer transmitting; decided below
     a.whole[UNTIL, j] = NEVER
-    found = remove_power(r, d, paths, a, e, j, now, got) if r.shared else received_alone(
+    count = remove_power(r, d, paths, a, e, j, now, got) if r.shared else received_alone(
         r, d, paths, a, j, bits, ended, got
     )  # fmt: skip
     acknowledged = False
-    for k in range(found):
+    for k in range(count):
         i = paths.peer[got[k]]
         if take(r, d, routes, a, e, i, j, paths.delay[got[k]], ended, now):
             if r.shared:
@@ -451,14 +451,14 @@ def end_reply(
 ) -> None:  # fmt: skip
     """End an acknowledgement: the sender of the packet, if it received it, is done with the packet."""
     to = a.whole[REPLY_TO, i]
-    found = remove_power(r, d, paths, a, e, i, now, got)
+    count = remove_power(r, d, paths, a, e, i, now, got)
     a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     a.whole[SENT, i] += 1
     a.whole[SENSED, i] -= 1
     schedule(e, a, i)
     if a.whole[SENSED, i] == 0:
         resume(r, paths.denied, a, e, i, now)
-    for k in range(found):
+    for k in range(count):
         awaited = paths.peer[got[k]] == to and a.whole[PHASE, to] == LISTENS
         if awaited and a.queue[to, a.head[to], NEXT] == i:
             succeed(r, d, paths, routes, a, e, to, now)

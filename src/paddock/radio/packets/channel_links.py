@@ -97,16 +97,16 @@ def no_disturbances(n: int) -> Disturbances:
 def placed_radios(radios: Radios, into: Floats | None = None) -> Floats:
     """Return the rows PLACED of the table of radios, a copy: in the array `into`, if it fits."""
     shape = len(PLACED), radios.n
-    found = into if into is not None and into.shape == shape else np.empty(shape)
-    found[:-1], found[-1] = radios.table[: HEIGHT + 1, : radios.n], radios.table[FREQUENCY, : radios.n]
-    return found
+    table = into if into is not None and into.shape == shape else np.empty(shape)
+    table[:-1], table[-1] = radios.table[: HEIGHT + 1, : radios.n], radios.table[FREQUENCY, : radios.n]
+    return table
 
 
 def unplaced_radios(radios: Radios) -> Floats:
     """Return the rows PLACED of radios that no update of the links has placed: without an attitude."""
-    found = np.zeros((len(PLACED), radios.n))
-    found[-1] = radios.table[FREQUENCY, : radios.n]
-    return found
+    table = np.zeros((len(PLACED), radios.n))
+    table[-1] = radios.table[FREQUENCY, : radios.n]
+    return table
 
 
 def possible_places(placed: Floats) -> bool:
@@ -117,14 +117,14 @@ def possible_places(placed: Floats) -> bool:
     return bool(good and ((frequency >= LOWEST_FREQUENCY) & (frequency <= HIGHEST_FREQUENCY)).all())
 
 
-def find_disturbing(given: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
+def find_disturbing(tables: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
                     met: Any) -> tuple[Any, float, int]:  # fmt: skip
     """Find what the receiver at place k gets of others, as `find_links` does: `part` is that in its band."""
-    near = within_reach(given, k, index, part, share)
-    wrong = levels(given, paths, k, near, index, part, mw)
+    near = within_reach(tables, k, index, part, share)
+    wrong = levels(tables, paths, k, near, index, part, mw)
     for m in range(near):
         part[m] = mw[m] * share[m]
-    least, kept = given.least[given.order[k]], uint64(0)
+    least, kept = tables.least[tables.order[k]], uint64(0)
     for m in range(near):
         index[kept], place[kept] = index[m], m
         kept += uint64(absolute(part[m]) >= least)
@@ -146,8 +146,8 @@ class DisturbanceUpdate(LinkUpdate):
         table, n = links.radios.table.copy(), links.radios.n
         table[DUTY], table[SENSITIVITY, :n] = 1.0, least + links.hysteresis
         self._owner: Floats = table[OWNER, :n].copy()
-        given = links.classes, links.paths, links.hysteresis, 0.0, links.longest
-        super().__init__(replace(links.radios, table=table), *given)
+        settings = links.classes, links.paths, links.hysteresis, 0.0, links.longest
+        super().__init__(replace(links.radios, table=table), *settings)
 
     def refresh(self) -> None:
         """Compute the reach of all groups again, after a change of frequencies."""

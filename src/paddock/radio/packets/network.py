@@ -55,7 +55,7 @@ def _graph(
 ) -> tuple[Ints, Ints, Floats]:  # fmt: skip
     """Return the neighbours; radios `order[first[g]:first[g + 1]]` belong to one vehicle, the group g."""
     n = len(start) - 1
-    found = zeros(n + 1, int64)
+    begins = zeros(n + 1, int64)
     room = len(peer)
     for i in range(n):
         room += first[group[i] + 1] - first[group[i]] - 1
@@ -87,29 +87,29 @@ def _graph(
                 peers[at], costs[at] = order[sibling], 0.0
                 at += 1
             sibling += 1
-        found[i + 1] = at
-    return found, peers[:at].copy(), costs[:at].copy()
+        begins[i + 1] = at
+    return begins, peers[:at].copy(), costs[:at].copy()
 
 
 def _components(start: Any, peer: Any) -> Ints:
     """Return the component of each radio, numbered in the order of their first radios."""
     n = len(start) - 1
     label, waiting = zeros(n, int64) - 1, empty(n, int64)
-    found = 0
+    label_count = 0
     for first in range(n):
         if label[first] >= 0:
             continue
-        label[first], waiting[0], size = found, first, 1
+        label[first], waiting[0], size = label_count, first, 1
         while size > 0:
             size -= 1
             i = waiting[size]
             for entry in range(start[i], start[i + 1]):
                 j = peer[entry]
                 if label[j] < 0:
-                    label[j] = found
+                    label[j] = label_count
                     waiting[size] = j
                     size += 1
-        found += 1
+        label_count += 1
     return label
 
 
@@ -130,10 +130,10 @@ def _contacts(start: Any, peer: Any, per: Any, up: Any, owner: Any, carried: int
     the costs of routes this takes a fraction of the time of `Graph`, because most links lead to radios already found.
     """
     n = len(start) - 1
-    found, waiting = zeros(n, uint8), empty(n, int64)
+    reached, waiting = zeros(n, uint8), empty(n, int64)
     size = 0
     for i in range(carried, n):
-        found[i], waiting[size] = 1, i
+        reached[i], waiting[size] = 1, i
         size += 1
     while size > 0:
         size -= 1
@@ -141,16 +141,16 @@ def _contacts(start: Any, peer: Any, per: Any, up: Any, owner: Any, carried: int
         for step in (-1, 1):  # the other radios of the vehicle
             j = i + step
             while 0 <= j < n and owner[j] == owner[i]:
-                if found[j] == 0:
-                    found[j], waiting[size] = 1, j
+                if reached[j] == 0:
+                    reached[j], waiting[size] = 1, j
                     size += 1
                 j += step
         for entry in range(start[i], start[i + 1]):
             j = peer[entry]
-            if found[j] == 0 and both_ways(start, peer, per, up, i, entry):
-                found[j], waiting[size] = 1, j
+            if reached[j] == 0 and both_ways(start, peer, per, up, i, entry):
+                reached[j], waiting[size] = 1, j
                 size += 1
-    return found
+    return reached
 
 
 def sift_up(heap: Any, place: Any, key: Any, at: int) -> None:
@@ -269,13 +269,13 @@ def graph_of(links: Any, owner: Any = None) -> Graph:
     n = len(links.start) - 1
     group = np.arange(n)
     if owner is not None:
-        given = np.asarray(owner, np.int64)
-        group = np.unique(np.where(given < 0, -1 - np.arange(n), given), return_inverse=True)[1].reshape(-1)
+        owners = np.asarray(owner, np.int64)
+        group = np.unique(np.where(owners < 0, -1 - np.arange(n), owners), return_inverse=True)[1].reshape(-1)
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], np.arange(n + 1))
     rows = np.asarray(links.start, np.int64), np.asarray(links.peer, np.int64)
     per, up = np.asarray(links.per, float64), np.asarray(links.up, np.uint8)
-    return Graph(*graph_rows(*rows, per, up, *(one.astype(np.int64) for one in (group, order, first))))
+    return Graph(*graph_rows(*rows, per, up, *(indices.astype(np.int64) for indices in (group, order, first))))
 
 
 def joined_radios(graph: Graph, owner: Any) -> tuple[Graph, Ints, Ints]:
@@ -371,7 +371,7 @@ class Network:
 
     def _index(self, name: str) -> int:
         if name not in self._nodes:
-            members = [one for one in self.names if one.startswith(f"{name}[")]
+            members = [member for member in self.names if member.startswith(f"{name}[")]
             if members:
                 raise UnknownNameError(f"{name!r} is a fleet of {len(members)}: name one vehicle, e.g. {members[0]}")
             raise unknown_name("vehicle or station", name, self.names)

@@ -105,8 +105,8 @@ def denied_slots(bursts: Floats, steady: Floats, energy: Floats, slot: float, di
     `steady`: mW at each of them without bursts, which are those of `Links`; `energy`: thresholds, mW; `slot` in s.
     `anchor` is a slot near those that will be asked for.
     """
-    found = np.zeros((DENIED_ROWS, len(steady)), np.int64)
-    found[REPEATS] = np.where(steady >= energy, CLOSED, OPEN)
+    denied = np.zeros((DENIED_ROWS, len(steady)), np.int64)
+    denied[REPEATS] = np.where(steady >= energy, CLOSED, OPEN)
     part = (steady < energy) & (steady + bursts[BURST] >= energy) & (bursts[SHARE] > 0.0)
     if part.any():
         cycle, begin, length = bursts[[CYCLE, BEGIN, LENGTH]][:, part]
@@ -114,18 +114,18 @@ def denied_slots(bursts: Floats, steady: Floats, energy: Floats, slot: float, di
         touched = np.minimum(np.rint(length / slot * PARTS), parts).astype(np.int64)
         blocked = touched + (difs + 1) * PARTS - 1  # from the slot that contains the begin to DIFS after the end
         place = np.rint(np.mod(anchor * slot - begin, cycle) / slot * PARTS).astype(np.int64) + PARTS - 1
-        found[ANCHOR, part], found[BLOCKED, part] = anchor, blocked
-        found[REPEATS, part] = np.where(blocked < parts, parts, CLOSED)
-        found[PLACE, part] = place % np.maximum(parts, 1)
-    return found
+        denied[ANCHOR, part], denied[BLOCKED, part] = anchor, blocked
+        denied[REPEATS, part] = np.where(blocked < parts, parts, CLOSED)
+        denied[PLACE, part] = place % np.maximum(parts, 1)
+    return denied
 
 
 def denied_shares(bursts: Floats, steady: Floats, energy: Floats, slot: float, difs: int) -> Floats:
     """Return the share of time that radios are denied the channel, (n,); arguments are those of `denied_slots`."""
     denied = denied_slots(bursts, steady, energy, slot, difs, 0)
     part = denied[BLOCKED] / np.maximum(denied[REPEATS], 1)
-    found: Floats = np.where(denied[REPEATS] == CLOSED, 1.0, part)
-    return found
+    shares: Floats = np.where(denied[REPEATS] == CLOSED, 1.0, part)
+    return shares
 
 
 def traffic_slots(denied: Any, i: int, slots: int, u: float) -> int:

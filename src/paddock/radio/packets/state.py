@@ -54,8 +54,8 @@ def encoded(data: Any) -> tuple[bytes, list[float]]:
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"a message is bytes or what JSON can hold: {error}") from None
         plain = isinstance(data, list | tuple) and len(data) <= VALUE_COUNT
-        numbers = plain and all(isinstance(one, int | float) and not isinstance(one, bool) for one in data)
-        tag, values = TEXT, [float(one) for one in data] if numbers else []
+        numbers = plain and all(isinstance(number, int | float) and not isinstance(number, bool) for number in data)
+        tag, values = TEXT, [float(number) for number in data] if numbers else []
     if len(content) > MOST_BYTES:
         raise InvalidValueError(f"a message has at most {MOST_BYTES} bytes, not {len(content)}")
     return bytes([tag]) + content, values
@@ -170,8 +170,8 @@ class PacketState:
         used = used_numbers(self)
         _refuse_unless(np.isin(used[used < 0], self.numbers).all(), "a packet of a service has no contents")
         _refuse_unless(self.contents.keys() >= set(used[used > 0].tolist()), "a message has no contents")
-        given = all(0 < number <= self.number for number in self.contents)
-        _refuse_unless(given, "contents are of no message")
+        numbered = all(0 < number <= self.number for number in self.contents)
+        _refuse_unless(numbered, "contents are of no message")
         _refuse_unless(self.senders.keys() >= orphans(self), "a removed sender has no name")
         _refuse_unless(all(0 < len(name) <= LONGEST_NAME for name in self.senders.values()), "a name is not valid")
 
@@ -410,8 +410,8 @@ class HeardKernels(CompiledKernels):
 
         table, fixed = types.Array(float64, 2, "C"), types.Array(float64, 2, "C", True)
         who, states, options = types.Array(int64, 2, "C"), types.Array(float64, 3, "C"), types.Array(float64, 1, "C")
-        given = int64, fixed, float64, int64, int64, who, states, float64, float64, float64, options, table
-        return {"visit_heard": given}
+        times = float64, float64, float64
+        return {"visit_heard": (int64, fixed, float64, int64, int64, who, states, *times, options, table)}
 
 
 @lru_cache(maxsize=64)
@@ -478,15 +478,15 @@ def visit_heard(n, poses, radius, first, slots, who, states, time, keep, move_on
 
 def _targets(
     rows: Any, aims: Any, first: int, slots: int, who: Any, states: Any, time: float, keep: float, move_on: float,
-    poses: Any, found: Any,
+    poses: Any, targets: Any,
 ) -> None:  # fmt: skip
     """Write the pose of each vehicle's target as it was last heard; `found` is its column, -1 if it was not."""
     for k in range(len(rows)):
-        row, found[k] = first + rows[k] * slots, NO_TARGET
+        row, targets[k] = first + rows[k] * slots, NO_TARGET
         for m in range(who.shape[1]):
             age = time - states[row, m, 0]
             if who[row, m] == aims[k] and age <= keep:
-                found[k] = k
+                targets[k] = k
                 for c in range(10):
                     poses[c, k] = states[row, m, c + 1]
                 for c in range(3):
@@ -498,11 +498,11 @@ find_heard_targets = routine(_targets)
 
 def heard_targets(heard: FleetHeard, rows: Ints, aims: Ints, sees: float, pose_rows: int) -> tuple[Floats, Ints]:
     """Return the heard poses (pose_rows, k) of targets, radios `aims` (k,), of vehicles `rows`, and their columns."""
-    poses, found = np.zeros((pose_rows, len(rows))), np.zeros(len(rows), np.int64)
+    poses, targets = np.zeros((pose_rows, len(rows))), np.zeros(len(rows), np.int64)
     move_on = 1.0 if sees == PREDICTED else 0.0
-    given = rows, aims, heard.first, heard.slots, heard.who, heard.states, heard.time, heard.keep, move_on
-    find_heard_targets(*given, poses, found)
-    return poses, found
+    arguments = rows, aims, heard.first, heard.slots, heard.who, heard.states, heard.time, heard.keep, move_on
+    find_heard_targets(*arguments, poses, targets)
+    return poses, targets
 
 
 def _newest(

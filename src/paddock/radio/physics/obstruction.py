@@ -80,7 +80,7 @@ def nearby(line: Any, b: Any) -> Nearby:
     u, v, du, dv, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[2])
     rows, columns, wide_cells = whole(b.cells[4]), whole(b.cells[3]), wide * b.cells[2]
     met, indoor, cheap, dear, home, goal = 0.0, 0.0, 0.0, False, -1, -1
-    one, two, three, beside_one, beside_two, beside_three = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    first, second, third, beside_one, beside_two, beside_three = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last0, last1 = 0, -1  # rows of the column before
     for i in range(i0, i1 + 1):
         j0, j1 = rows_under(u, v, du, dv, 0.0, 1.0, i, wide_cells, rows)
@@ -105,27 +105,27 @@ def nearby(line: Any, b: Any) -> Nearby:
                     cheap, dear = (cheap + direct, dear) if direct <= knife_edge_db(state.over) else (cheap, True)
                 else:
                     loss = minimum(knife_edge_db(state.v), state.most)
-                    one, two, three = largest(loss, one, two, three)
+                    first, second, third = largest(loss, first, second, third)
                     if state.beside:
                         beside_one, beside_two, beside_three = largest(loss, beside_one, beside_two, beside_three)
         last0, last1 = j0, j1
-    missed = together_db(one, two, three)
+    missed = together_db(first, second, third)
     beside = together_db(beside_one, beside_two, beside_three)
     return Nearby(met, missed, beside, indoor, cheap, dear, home, goal)
 
 
-def largest(value: float, one: float, two: float, three: float) -> tuple[float, float, float]:
+def largest(value: float, first: float, second: float, third: float) -> tuple[float, float, float]:
     """Return the three largest of four values, of which three are in order."""
-    if value > one:
-        return value, one, two
-    if value > two:
-        return one, value, two
-    return one, two, maximum(value, three)
+    if value > first:
+        return value, first, second
+    if value > second:
+        return first, value, second
+    return first, second, maximum(value, third)
 
 
-def together_db(one: float, two: float, three: float) -> float:
+def together_db(first: float, second: float, third: float) -> float:
     """Return the loss (dB) of three edges near a line, the largest first, by the weights of Deygout's construction."""
-    return one + (1.0 - exp(-one / 6.0)) * (two + three)
+    return first + (1.0 - exp(-first / 6.0)) * (second + third)
 
 
 def direct_db(state: Any) -> float:
@@ -383,7 +383,7 @@ def roof_between(
     dear: bool, home: int, goal: int, begin: float, end: float, level: float,
 ) -> tuple[float, float, float, int]:  # fmt: skip
     """Return the largest v of the roofs between two shares of a line, as `edge_between`."""
-    worst, at, top, found = NONE, p, z_p, -1
+    worst, at, top, roof = NONE, p, z_p, -1
     rise, length = z_q - z_p, line.apart * line.level * (q - p)
     zone = 0.5 * line.wavelength * sqrt(length * length + rise * rise)
     u, v, du, dv, i0, i1 = columns_under(line, b, p, q, 0.0)
@@ -406,8 +406,8 @@ def roof_between(
                     continue  # the line passes below it
                 edge, share = span_edge(height - z_p, -rise, t0, t1, zone)
                 if edge > worst and not (dear and is_cheap(line, b, b.group[k])):
-                    worst, at, top, found = edge, p + share * (q - p), height, k
-    return worst, at, top, found
+                    worst, at, top, roof = edge, p + share * (q - p), height, k
+    return worst, at, top, roof
 
 
 def one_roof(line: Any, b: Any, k: int, top: float) -> tuple[float, float]:

@@ -351,7 +351,7 @@ def worst_edge(
         return worst, share, top
     inverse = 1.0 / ahead
     zone = 0.5 * wavelength * apart  # v = height / sqrt(zone share (1 - share))
-    found = -CLEAR * CLEAR * zone  # the largest height x |height| / (share (1 - share)) up to now
+    highest = -CLEAR * CLEAR * zone  # the largest height x |height| / (share (1 - share)) up to now
     for begin in range(first, last + 1, BLOCK):
         end = begin + BLOCK - 1 if begin + BLOCK - 1 < last else last
         t0, t1 = (begin - start) * inverse, (end - start) * inverse
@@ -360,7 +360,7 @@ def worst_edge(
         column = table_index(floor((u + middle * du) * (1.0 / BLOCK)), peaks.shape[1])
         # the least height above the line that can still matter in this block
         width = minimum(t0 * (1.0 - t0), t1 * (1.0 - t1))
-        needed = select(found > 0.0, sqrt(maximum(found, 0.0) * width), -sqrt(maximum(-found, 0.0) * 0.25))
+        needed = select(highest > 0.0, sqrt(maximum(highest, 0.0) * width), -sqrt(maximum(-highest, 0.0) * 0.25))
         if peaks[row, column] - az - minimum(t0 * dz, t1 * dz) < needed:
             continue
         for k in range(begin, end + 1):
@@ -368,8 +368,8 @@ def worst_edge(
             ground = bilinear(relief, u + t * du, v + t * dv)
             above = ground - az - t * dz
             score = above * absolute(above) / (t * (1.0 - t))
-            if score > found:
-                found, share, top = score, t, ground
+            if score > highest:
+                highest, share, top = score, t, ground
                 worst = select(score > 0.0, 1.0, -1.0) * sqrt(absolute(score) / zone)
     return worst, share, top
 

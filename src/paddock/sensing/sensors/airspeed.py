@@ -3,9 +3,8 @@
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, maximum, select, sqrt
-from paddock.compute.philox import normals
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, two, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
 
@@ -38,19 +37,10 @@ class Memory(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure the dynamic pressure of the air that comes from ahead; a tail wind gives none."""
-    noise, step = normals(seed, stream, purpose, tick)
+    noise, step = two(d, 0)
     bias = select(m.primed > 0.0, walk(m.bias, o.walk, interval, m.primed, step), o.offset_noise * step)
     through = pose.vx - w.wind_x, pose.vy - w.wind_y, pose.vz - w.wind_z
     forward, _, _ = unrotate(pose.qx, pose.qy, pose.qz, pose.qw, through[0], through[1], through[2])

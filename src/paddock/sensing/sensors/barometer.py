@@ -3,8 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum
-from paddock.compute.philox import normals
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, two, walk
 from paddock.sensing.site import Site, altitude_of, geopotential, pressure_at, temperature_at
 from paddock.world.columns import Column, Environment, Pose
 
@@ -34,19 +33,10 @@ class Memory(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure the standard atmosphere at the vehicle's height, with noise and drift on the pressure."""
-    noise, step = normals(seed, stream, purpose, tick)
+    noise, step = two(d, 0)
     after = Memory(primed=1.0, bias=walk(m.bias, o.walk, interval, m.primed, step))
     true_altitude = geopotential(site.height + pose.z)
     pressure = maximum(pressure_at(true_altitude) + after.bias + o.noise * noise, 0.0)

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import atan2, sqrt, wrap_angle
 from paddock.compute.quaternion import heading, rotate, unrotate
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, six, walk
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, six, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
 
@@ -37,19 +37,10 @@ class Memory(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure the site's field in body axes with errors on each axis; the heading follows from it."""
-    nx, ny, nz, wx, wy, wz = six(seed, stream, purpose, tick)
+    nx, ny, nz, wx, wy, wz = six(d, 0)
     after = Memory(
         primed=1.0,
         bias_x=walk(m.bias_x, o.walk, interval, m.primed, wx),

@@ -8,7 +8,7 @@ spoofers shift the position (`paddock.radio.physics.satellites`).
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, exp, floor, maximum, select, sqrt
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, six, three, walk
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, six, three, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
 
@@ -106,21 +106,11 @@ def grown(noise: float, extra: float, dilution: float) -> float:
 
 
 def measure(
-    pose: Pose,
-    signal: Signal,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, signal: Signal, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure position and velocity with independent noise, and a drifting position bias, while there is a fix."""
-    nx, ny, nz, nvx, nvy, nvz = six(seed, stream, purpose, tick)
-    wx, wy, wz = three(seed, stream, purpose + 3, tick)
+    nx, ny, nz, nvx, nvy, nvz = six(d, 0)
+    wx, wy, wz = three(d, 3)
     tracked = satellites_above(signal.cn0, TRACKED)
     released = (m.captured > 0.5) & (signal.spoofed < 0.5)  # the false signals are gone: search for the others
     broken = (tracked < NEEDED) | released

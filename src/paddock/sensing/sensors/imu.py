@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, six, walk
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, six, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
 
@@ -53,21 +53,12 @@ class Memory(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure the change of velocity since the last sample, less gravity, in the mid attitude."""
     fx, fy, fz = specific_force(pose, m, w.gravity, interval)
-    nax, nay, naz, nwx, nwy, nwz = six(seed, stream, purpose, tick)
-    after = drifted(pose, m, o, seed, stream, purpose + 3, tick, interval)
+    nax, nay, naz, nwx, nwy, nwz = six(d, 0)
+    after = drifted(pose, m, o, d, interval)
     top, turn = o.accelerometer_range, o.gyro_range
     reading = Reading(
         ax=clamp(fx + after.bias_ax + o.accelerometer_noise * nax, -top, top),
@@ -98,11 +89,9 @@ def midway(pose: Pose, m: Memory) -> tuple[float, float, float, float]:
     return x * scale, y * scale, z * scale, w * scale
 
 
-def drifted(
-    pose: Pose, m: Memory, o: Options, seed: int, stream: int, purpose: int, tick: int, interval: float
-) -> Memory:
+def drifted(pose: Pose, m: Memory, o: Options, d: Draw, interval: float) -> Memory:
     """Return the memory: this sample's velocity and attitude, and the biases after a step of their walks."""
-    nax, nay, naz, nwx, nwy, nwz = six(seed, stream, purpose, tick)
+    nax, nay, naz, nwx, nwy, nwz = six(d, 3)
     return Memory(
         primed=1.0,
         vx=pose.vx,

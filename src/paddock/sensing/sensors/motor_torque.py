@@ -3,8 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, maximum, nearest, select
-from paddock.compute.philox import normals
-from paddock.sensing.sensor import Delay, NoMemory, Rate, Sensor
+from paddock.sensing.sensor import Delay, Draw, NoMemory, Rate, Sensor, two
 from paddock.sensing.sensors.wheel_speed import quantised
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
@@ -45,20 +44,10 @@ class Seen(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    v: Seen,
-    m: NoMemory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, v: Seen, m: NoMemory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, NoMemory]:
     """Measure the torque of the shafts, divided by the ratio of the gears."""
-    noise, _ = normals(seed, stream, purpose, tick)
+    noise, _ = two(d, 0)
     through = maximum(absolute(v.final_drive * ratio(v)), 1e-9)
     true = (v.shaft_fl + v.shaft_fr + v.shaft_rl + v.shaft_rr) / through
     torque = quantised(true + o.noise * noise, o.resolution)

@@ -3,8 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, select
-from paddock.compute.philox import normals
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, two, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
 from paddock.world.scenery import cast
@@ -38,19 +37,10 @@ class Memory(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure the distance to what the beam hits; beyond the range the maximum, invalid."""
-    noise, step = normals(seed, stream, purpose, tick)
+    noise, step = two(d, 0)
     after = Memory(primed=1.0, bias=walk(m.bias, o.walk, interval, m.primed, step))
     cosine = 1.0 - 2.0 * (pose.qx * pose.qx + pose.qy * pose.qy)
     dx, dy = -2.0 * (pose.qx * pose.qz + pose.qw * pose.qy), 2.0 * (pose.qw * pose.qx - pose.qy * pose.qz)

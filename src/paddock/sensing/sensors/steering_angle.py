@@ -3,8 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import select
-from paddock.compute.philox import normals
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, two
 from paddock.sensing.sensors.wheel_speed import quantised
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
@@ -40,21 +39,11 @@ class Seen(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    v: Seen,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, v: Seen, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure the angle with noise and an error of its zero, in steps."""
-    noise, _ = normals(seed, stream, purpose, tick)
-    first, _ = normals(seed, stream, purpose + 1, tick)
+    noise, _ = two(d, 0)
+    first, _ = two(d, 1)
     bias = select(m.primed > 0.0, m.bias, o.offset_noise * first)
     return Reading(quantised(v.steer + bias + o.noise * noise, o.resolution)), Memory(primed=1.0, bias=bias)
 

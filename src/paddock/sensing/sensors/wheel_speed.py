@@ -3,9 +3,8 @@
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import nearest, select
-from paddock.compute.philox import normals
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
+from paddock.sensing.sensor import Delay, Draw, Primed, Rate, Sensor, two, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
 
@@ -39,20 +38,11 @@ class Memory(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    m: Memory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, m: Memory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, Memory]:
     """Measure the forward speed minus (left) or plus (right) half the track times the yaw rate, with scale errors."""
-    noise_left, noise_right = normals(seed, stream, purpose, tick)
-    step_left, step_right = normals(seed, stream, purpose + 1, tick)
+    noise_left, noise_right = two(d, 0)
+    step_left, step_right = two(d, 1)
     after = Memory(
         primed=1.0,
         scale_left=walk(m.scale_left, o.walk, interval, m.primed, step_left),

@@ -3,9 +3,8 @@
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import select, sincos
-from paddock.compute.philox import normals
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import Delay, NoMemory, Rate, Sensor
+from paddock.sensing.sensor import Delay, Draw, NoMemory, Rate, Sensor, two
 from paddock.sensing.sensors.wheel_speed import quantised
 from paddock.sensing.site import Site
 from paddock.world.columns import Column, Environment, Pose
@@ -48,21 +47,11 @@ class Seen(NamedTuple):
 
 
 def measure(
-    pose: Pose,
-    v: Seen,
-    m: NoMemory,
-    o: Options,
-    w: Environment,
-    site: Site,
-    seed: int,
-    stream: int,
-    purpose: int,
-    tick: int,
-    interval: float,
+    pose: Pose, v: Seen, m: NoMemory, o: Options, w: Environment, site: Site, d: Draw, interval: float
 ) -> tuple[Reading, NoMemory]:
     """Measure each wheel: its own rotation, else that of its axle and the turn, else that of a rolling wheel."""
-    a, b = normals(seed, stream, purpose, tick)
-    c, d = normals(seed, stream, purpose + 1, tick)
+    a, b = two(d, 0)
+    c, e = two(d, 1)
     vx, vy, _ = unrotate(pose.qx, pose.qy, pose.qz, pose.qw, pose.vx, pose.vy, pose.vz)
     sine, cosine = sincos(v.steer)
     ahead, across = vx * cosine + (vy + pose.wz * o.cg_to_front) * sine, 0.5 * o.track_front * pose.wz * cosine
@@ -76,7 +65,7 @@ def measure(
         fl=quantised(fl + o.noise * a, o.resolution),
         fr=quantised(fr + o.noise * b, o.resolution),
         rl=quantised(rl + o.noise * c, o.resolution),
-        rr=quantised(rr + o.noise * d, o.resolution),
+        rr=quantised(rr + o.noise * e, o.resolution),
     )
     return reading, NoMemory(primed=1.0)
 

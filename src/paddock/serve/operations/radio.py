@@ -3,6 +3,7 @@
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,18 @@ from paddock.engine.actions import RadioAction
 from paddock.engine.radio.control import RadioControl, radio_tree
 from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError
-from paddock.radio.links.survey import CoverageGrid
 from paddock.serve.live import LiveSource
 from paddock.wire.radio_results import (
-    AssignmentTree,
-    CoverageTree,
+    Assignment,
+    CoverageGrid,
+    HeardLevels,
     JammerView,
-    LevelsTree,
     NetworkSummary,
     RadioTree,
-    SpectrumTree,
+    Spectrum,
     SpooferView,
     Station,
 )
-
-DECIMALS, PER_DECIMALS = 1, 3  # of dB, and of packet error rates
 
 
 def radio_of(run: LiveSource) -> RadioControl:
@@ -133,10 +131,9 @@ def coverage(
     size: float | None = None,
     side: int = 64,
     height: float = 2.0,
-) -> Callable[[], CoverageTree]:
-    survey, time = radio_of(run).survey(), run.sim.time
-    square = run.sim.engine.radio.surveyed(of, receiver, x, y, size)
-    return lambda: coverage_tree(survey.coverage(*square, side, height), time)
+) -> Callable[[], CoverageGrid]:
+    survey, square = radio_of(run).survey(), run.sim.engine.radio.surveyed(of, receiver, x, y, size)
+    return lambda: survey.coverage(*square, side, height)
 
 
 def radio_levels(
@@ -145,14 +142,9 @@ def radio_levels(
     places: list[list[float]],
     of: str | int | None = None,
     receiver: str | int | None = None,
-) -> Callable[[], LevelsTree]:
+) -> Callable[[], HeardLevels]:
     survey, (sources, number, *_) = radio_of(run).survey(), run.sim.engine.radio.surveyed(of, receiver, 0.0, 0.0, 1.0)
-
-    def compute() -> LevelsTree:
-        levels = survey.at(sources, number, np.array(places).T)
-        return {name: values.tolist() for name, values in levels._asdict().items()}  # type: ignore[return-value]
-
-    return compute
+    return lambda: survey.at(sources, number, np.array(places).T)
 
 
 def radio_assign(
@@ -162,34 +154,14 @@ def radio_assign(
     cost: list[list[float]],
     period: float = 0.5,
     rounds: int = 1000,
-) -> Callable[[], AssignmentTree]:
-    bidders = radio_of(run).bidders(vehicles, cost, period)
-
-    def compute() -> AssignmentTree:
-        tasks, agreement = bidders.assigned(rounds)
-        return {"tasks": tasks, "agreement": agreement._asdict()}  # type: ignore[typeddict-item]
-
-    return compute
+) -> Callable[[], Assignment]:
+    return partial(radio_of(run).bidders(vehicles, cost, period).assigned, rounds)
 
 
 def spectrum(
     run: LiveSource, client: str, receiver: str, span: float | None = None, bins: int = 96
-) -> Callable[[], SpectrumTree]:
-    survey, number, time = radio_of(run).survey(), radio_of(run).number(receiver), run.sim.time
-
-    def compute() -> SpectrumTree:
-        powers = survey.spectrum(number, span, bins)
-        return {**powers._asdict(), "power": powers.power.round(DECIMALS).tolist(), "time": time}  # type: ignore[typeddict-item]
-
-    return compute
-
-
-def coverage_tree(grid: CoverageGrid, time: float) -> CoverageTree:
-    """Return a coverage as plain values."""
-    fields = {name: value for name, value in grid._asdict().items() if not isinstance(value, np.ndarray)}
-    arrays = {name: getattr(grid, name).ravel().round(DECIMALS).tolist() for name in ("power", "sinr", "jamming")}
-    arrays["per"] = grid.per.ravel().round(PER_DECIMALS).tolist()
-    return {**fields, **arrays, "side": len(grid.power), "time": time}  # type: ignore[typeddict-item]
+) -> Callable[[], Spectrum]:
+    return partial(radio_of(run).survey().spectrum, radio_of(run).number(receiver), span, bins)
 
 
 def visualization(run: LiveSource, client: str, **shown: bool | None) -> dict[str, Any]:

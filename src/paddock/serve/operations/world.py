@@ -16,7 +16,7 @@ from paddock.serve.protection.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.protection.trust import foreign_names
 from paddock.serve.protection.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
-from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
+from paddock.wire.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, pack
 from paddock.world.columns import column_index
 

@@ -14,16 +14,15 @@ from time import monotonic
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from paddock.errors import PaddockError, suggestion
 from paddock.serve.facts import OperationError, OperationOutcome
 from paddock.serve.protection.admission import Allowance
 from paddock.serve.subscribers.markers import MarkerFeed
-from paddock.serve.subscribers.subscription import Subscription, View, ranges
+from paddock.serve.subscribers.subscription import Subscription, View
 from paddock.wire import WireError, rpc
 from paddock.wire.operations import METHODS, ArgumentError
-from paddock.wire.operations.results import Moment
+from paddock.wire.operations.operation import in_json
+from paddock.wire.results import Moment
 from paddock.wire.stream.columns import Commands, decode_commands
 from paddock.wire.stream.frames import JsonLine, StreamFrame
 from paddock.world.layout import Layout
@@ -347,7 +346,7 @@ class Client:
             if operation.entry.shows:
                 await self.layout(changed=True)
             found = Moment(tick=reply.tick, time=reply.time) if operation.result is NoneType else reply.result
-        return {operation.entry.answer: _plain(found)} if operation.entry.answer else found
+        return {operation.entry.answer: in_json(operation.result, found)} if operation.entry.answer else found
 
     async def _command(self, payload: memoryview) -> None:
         try:
@@ -368,15 +367,6 @@ class Client:
         name = "command_refused" if what == "commands" else "refused"
         self.connection.put(rpc.notification(name, {"of": what, "reason": text, "count": self._refused}))
         self._refused, self._notified = 0, monotonic()
-
-
-def _plain(value: Any) -> Any:
-    """Return a result without arrays: ids become ranges, numbers lists."""
-    if isinstance(value, np.ndarray):
-        return ranges(value) if value.dtype.kind in "iu" else value.tolist()
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    return list(map(_plain, value)) if isinstance(value, list) else value
 
 
 def _described(error: Exception, what: str) -> tuple[int, str, Any]:

@@ -16,9 +16,9 @@ from paddock.serve.subscribers.client import GRACE, PATIENCE, Client, Connect, C
 from paddock.serve.subscribers.groups import GroupEncoder
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
 from paddock.serve.subscribers.subscription import Subscription, roster_tree
-from paddock.wire.operations.results import FiguresTree, SubscriberTree
+from paddock.wire.results import EventRecord, FiguresTree, SubscriberTree
 from paddock.wire.rpc import notification
-from paddock.wire.stream.frames import EventRecord, encode_events
+from paddock.wire.stream.frames import encode_events
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError, UnknownNameError, suggestion, unknown_name
-from paddock.wire.operations.results import FleetTree, Range, RosterTree
+from paddock.wire.results import FleetTree, RosterTree, ranges
 from paddock.wire.stream.positions import FrameChange
 from paddock.world.columns import Column
 from paddock.world.frames import conversion, convert_position, convert_quaternion
@@ -311,12 +311,3 @@ def roster_tree(layout: Layout) -> RosterTree:
         for fleet in layout.fleets
     ]
     return {"roster": layout.roster, "fleets": fleets}
-
-
-def ranges(numbers: Ints) -> list[Range]:
-    """Return consecutive numbers as [first, count]: 4, 5, 6, 9 -> [4, 3], [9, 1]."""
-    if not len(numbers):
-        return []
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(numbers) != 1) + 1])
-    counts = np.diff(np.append(starts, len(numbers)))
-    return np.column_stack([numbers[starts], counts]).tolist()  # type: ignore[no-any-return]

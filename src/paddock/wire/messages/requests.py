@@ -15,9 +15,10 @@ from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.messages import values
 from paddock.wire.messages.markers import COMMAND, ClearMarkers, DeleteMarkers, MarkerMessage, PutMarkers, ShowMarkers
-from paddock.wire.messages.states import EVENT, STATE_UPDATE, EventMessage, StateUpdate
+from paddock.wire.messages.states import EVENT, STATE_UPDATE, StateUpdate
 from paddock.wire.messages.values import Buffer, Codec, Oneof, finite, from_tree, parsed, sending, to_tree
 from paddock.wire.operations import OPERATIONS
+from paddock.wire.results import EventRecord
 
 Inputs = Mapping[str, float | str | values.Floats]
 """Input -> a number, a choice by name, or an array of one number per vehicle."""
@@ -319,7 +320,7 @@ class ControlRequestMessage(NamedTuple):
     state: StateUpdate
 
 
-ReplyBody = Error | Done | Welcome | ControlAck | ResultMessage | StateUpdate | ControlRequestMessage | EventMessage
+ReplyBody = Error | Done | Welcome | ControlAck | ResultMessage | StateUpdate | ControlRequestMessage | EventRecord
 
 
 class Reply(NamedTuple):

@@ -17,6 +17,7 @@ from paddock.errors import InvalidValueError
 from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.messages.values import Codec, Ids, enumerated, fields_of, finite, from_ids, from_tree, to_ids, to_tree
+from paddock.wire.results import ActionRecord, EventRecord
 
 Block = NDArray[np.floating]
 PRECISIONS = {"double": "<f8", "single": "<f4"}
@@ -256,16 +257,6 @@ encode_state_update, decode_state_update = STATE_UPDATE.encode, STATE_UPDATE.dec
 encode_state, decode_state = STATE.encode, STATE.decode
 
 
-class ActionMessage(NamedTuple):
-    """An action from outside, with the fields of the engine's `Posted.to_tree()`."""
-
-    tick: int
-    sequence: int
-    source: str
-    kind: str
-    action: dict[str, Any]  # may hold arrays
-
-
 class StateHash(NamedTuple):
     """The hash of the complete state at a tick."""
 
@@ -285,25 +276,15 @@ class RunStart(NamedTuple):
     state: bytes = b""  # the saved state that was restored
 
 
-class EventMessage(NamedTuple):
-    """An event."""
-
-    number: int  # counts from 1
-    tick: int
-    kind: str
-    subject: str
-    detail: str = ""
-
-
-def _action_fields(action: ActionMessage) -> dict[str, Any]:
+def _action_fields(action: ActionRecord) -> dict[str, Any]:
     fields = action._asdict()
     json, arrays = to_tree(fields.pop("action"))
     return {**fields, "json": json, "arrays": arrays}
 
 
-def _action(message: pb.Action) -> ActionMessage:
+def _action(message: pb.Action) -> ActionRecord:
     action = _members(from_tree(message.json, message.arrays, "action"), "action")
-    return ActionMessage(**fields_of(message, ActionMessage._fields[:-1]), action=action)
+    return ActionRecord(**fields_of(message, ActionRecord._fields[:-1]), action=action)
 
 
 def _hash(message: pb.StateHash) -> StateHash:
@@ -338,8 +319,8 @@ def _members(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-EVENT = Codec(EventMessage, pb.Event, what="event")
-ACTION = Codec(ActionMessage, pb.Action, _action_fields, _action, what="action")
+EVENT = Codec(EventRecord, pb.Event, what="event")
+ACTION = Codec(ActionRecord, pb.Action, _action_fields, _action, what="action")
 STATE_HASH = Codec(StateHash, pb.StateHash, read=_hash, what="hash", check=True)
 RUN_START = Codec(RunStart, pb.RunStart, _start_fields, _start, what="start of a run")
 encode_event, decode_event = EVENT.encode, EVENT.decode

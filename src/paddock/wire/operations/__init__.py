@@ -1,8 +1,9 @@
 """The table of operations: everything that a client can request from a simulation, defined once.
 
 `*_entries.py` have the entries, a module per subject: a signature declares an operation, `@entry` where and for whom.
-`operation.py` validates their arguments, `arguments.py` and `results.py` have the types. JSON-RPC, ZeroMQ, both Python
-clients, the page's TypeScript types and the documentation are derived from it.
+`operation.py` validates their arguments, whose types are in `arguments.py`; those of results are in `wire/results.py`
+and `wire/radio_results.py`. JSON-RPC, ZeroMQ, both Python clients, the page's TypeScript types and the documentation
+are derived from it.
 
 To add one: write its entry in a module of this folder and its handler in `paddock.serve.operations` (or, for `hub`, in
 `paddock.serve.methods`). The classes are only the table; nothing implements them.

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Protocol
 from annotated_types import Ge, Le, Len
 from pydantic import AllowInfNan
 
+from paddock.wire import results as r
 from paddock.wire.operations import arguments as a
-from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import entry
 
 POSITIONS: list[a.Kind] = ["positions"]

@@ -4,7 +4,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
+from types import NoneType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ValidationError, create_model
 
 from paddock.errors import SHOWN, InvalidValueError, PaddockError, UnknownNameError, suggestion
 from paddock.wire.operations import arguments as a
+from paddock.wire.results import ArrayInJson, Range
 
 Where = Literal["hub", "fact", "read", "change", "post"]
 """Where an operation is handled.
@@ -281,6 +283,29 @@ class Operation:
     @cached_property
     def _validate_params(self) -> Validator:
         return Validator(self.entry.rpc, self.fields)
+
+
+@cache
+def _hints_of(kind: Any) -> Mapping[str, Any]:
+    """Return the fields of a class of results with their types; nothing for other types."""
+    return get_type_hints(kind, include_extras=True) if hasattr(kind, "__annotations__") else {}
+
+
+def in_json(kind: Any, value: Any) -> Any:
+    """Return a result as JSON has it: arrays in the form that their type declares, otherwise ids as ranges."""
+    form = next((note for note in get_args(kind) if isinstance(note, ArrayInJson)), None)
+    if isinstance(value, np.ndarray):
+        return (form or ArrayInJson(list[Range] if value.dtype.kind in "iu" else None)).of(value)
+    kind = a.plain(kind)
+    kinds = get_args(kind)
+    if NoneType in kinds:
+        return value if value is None else in_json(kinds[0], value)
+    if isinstance(value, dict):
+        fields, other = _hints_of(kind), kinds[1] if get_origin(kind) is dict else Any
+        return {name: in_json(fields.get(name, other), one) for name, one in value.items()}
+    if isinstance(value, list) and kinds not in ((float,), (int,), (str,)):
+        return [in_json(kinds[0] if get_origin(kind) is list else Any, one) for one in value]
+    return value
 
 
 def collected(*tables: type) -> Mapping[str, Operation]:

@@ -5,10 +5,11 @@ from typing import Annotated, Any, Protocol
 from annotated_types import Ge, Le, Len
 
 from paddock.wire import radio_results as rr
-from paddock.wire import survey_limits as limits
+from paddock.wire import results as r
 from paddock.wire.operations import arguments as a
-from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import entry
+
+limits = rr.SurveyLimits
 
 
 class RadioOperations(Protocol):
@@ -34,11 +35,12 @@ class RadioOperations(Protocol):
         x: Annotated[a.Coordinate | None, "centre, m east; null: that of all radios"] = None,
         y: Annotated[a.Coordinate | None, "centre, m north"] = None,
         size: Annotated[
-            Annotated[float, Ge(limits.SMALLEST), Le(limits.LARGEST)] | None, "side of the square, m; null: all radios"
+            Annotated[float, Ge(limits.SMALLEST), Le(limits.LARGEST)] | None,
+            "side of the square, m; null: all radios",
         ] = None,
         side: Annotated[int, Ge(2), Le(limits.MOST_VALUES), "values per side"] = 64,
         height: Annotated[float, Ge(limits.LOWEST), Le(limits.HIGHEST), "m above the ground"] = 2.0,
-    ) -> rr.CoverageTree:
+    ) -> rr.CoverageGrid:
         """Return received power, SINR, jamming and PER on a grid. Another thread computes it; ticks do not wait."""
 
     @entry(
@@ -62,7 +64,7 @@ class RadioOperations(Protocol):
         ],
         of: Annotated[a.Text | a.Id | None, "a station or vehicle; null: as for get_coverage"] = None,
         receiver: Annotated[a.Text | a.Id | None, "a fleet, vehicle or station; null: the first fleet"] = None,
-    ) -> rr.LevelsTree:
+    ) -> rr.HeardLevels:
         """Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait."""
 
     @entry(
@@ -82,7 +84,7 @@ class RadioOperations(Protocol):
             "Hz around its frequency; null: four bandwidths",
         ] = None,
         bins: Annotated[int, Ge(2), Le(limits.MOST_BINS), "number of values"] = 96,
-    ) -> rr.SpectrumTree:
+    ) -> rr.Spectrum:
         """Return the power by frequency at a receiver. Another thread computes it; ticks do not wait."""
 
     @entry("post", rpc="set_visualization_mode", answer="mode")
@@ -223,7 +225,7 @@ class RadioOperations(Protocol):
         """Return counts of links at the last update, and a bound of the interference that is left out."""
 
     @entry("fact", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise", example={})
-    def radio_noise(self) -> list[float]:
+    def radio_noise(self) -> Annotated[rr.Floats, r.ArrayInJson(list[float])]:
         """Return the noise of every receiver, dBm, in the order of their numbers."""
 
     @entry("fact", rpc="get_stations", zmq="Call", answer="stations", client=None, example={})
@@ -278,5 +280,5 @@ class RadioOperations(Protocol):
         ],
         period: Annotated[float, Ge(limits.SHORTEST), Le(limits.LONGEST), "s of simulated time for a round"] = 0.5,
         rounds: Annotated[int, Ge(1), Le(limits.MOST_ROUNDS), "most rounds"] = 1000,
-    ) -> rr.AssignmentTree:
+    ) -> rr.Assignment:
         """Assign a task to each vehicle by CBBA over a copy of the channel. Ticks do not wait; the run is unchanged."""

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Len
 
+from paddock.wire import results as r
 from paddock.wire.operations import arguments as a
-from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import entry
 
 ROVER = {"name": "guest", "model": "rover", "pose": [0, 0, 0]}
@@ -139,11 +139,11 @@ class VehicleOperations(Protocol):
         """Override the behaviour of vehicles."""
 
     @entry("fact", rpc="get_overrides", zmq="Call", answer="overrides", client="behaviours.overrides", example={})
-    def overrides(self) -> list[r.OverrideTree]:
+    def overrides(self) -> list[r.BehaviourOverride]:
         """Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour."""
 
     @entry("fact", rpc="get_routes", zmq="Call", answer="routes", client="behaviours.routes", example={})
-    def routes(self) -> list[r.RouteTree]:
+    def routes(self) -> list[r.PlannedRoute]:
         """Return the paths and points that vehicles follow, in m east, north and up."""
 
     # synchronous control ---------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Le, Len
 
+from paddock.wire import results as r
 from paddock.wire.operations import arguments as a
-from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import entry
 
 WHITE = [255.0, 255.0, 255.0, 255.0]
@@ -82,11 +82,11 @@ class WorldOperations(Protocol):
         """Return the complete state."""
 
     @entry("fact", rpc="get_events", zmq="Call", answer="events", client="events.since", example={})
-    def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
+    def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventRecord]:
         """Return the events after a number, oldest first."""
 
     @entry("fact", zmq="Call", client="control.log.complete", slow=True, example={"complete": False})
-    def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[dict[str, Any]]:
+    def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[r.ActionRecord]:
         """Return the applied actions: tick, sequence, source, kind and action of each."""
 
     @entry("hub", rpc="list_models", answer="models")

@@ -13,7 +13,6 @@ lines, for any chunking of the bytes. The modules of the frames:
 import math
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -23,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from paddock.errors import InvalidValueError
 from paddock.wire import WireError
 from paddock.wire.layout import Field, Record, TailField
+from paddock.wire.results import EventRecord
 
 T = TypeVar("T")
 Buffer = bytes | bytearray | memoryview  # a payload
@@ -244,17 +244,6 @@ EVENT = Record(
         TailField("detail", "UTF-8", "detail_bytes", "", "more, as text"),
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EventRecord:
-    """One event on the wire."""
-
-    number: int
-    tick: int
-    kind: str  # up to 255 bytes of UTF-8
-    subject: str  # up to 255
-    detail: str = ""  # up to 65,535
 
 
 def encode_events(events: Iterable[EventRecord], into: Target | None = None) -> memoryview:

@@ -2,29 +2,29 @@
 import type { Handle, Stage } from "../../scene/stage";
 import { isOneByOne, overridePoints, type Waypoint } from "../../state/overrides";
 import { overrides } from "../../state/store";
-import type { OverrideTree } from "../../wire/schema";
+import type { BehaviourOverride } from "../../wire/schema";
 import { canCommand, setOverride } from "../overrides";
 import { ping } from "../placement";
 
 /** The options with one point replaced. */
-export function withPoint(override: OverrideTree, index: number, point: Waypoint): Record<string, unknown> {
+export function withPoint(override: BehaviourOverride, index: number, point: Waypoint): Record<string, unknown> {
   if (!Array.isArray(override.options["path"])) return { ...override.options, x: point[0], y: point[1], z: point[2] };
   return { ...override.options, path: overridePoints(override).map((old, k) => (k === index ? point : old)) };
 }
 
 /** The vehicles of all equal overrides: they were sent together and stay together. */
-export function idsOfAlike(override: OverrideTree, all: readonly OverrideTree[]): number[] {
+export function idsOfAlike(override: BehaviourOverride, all: readonly BehaviourOverride[]): number[] {
   const option = JSON.stringify([override.behaviour, override.options]);
   const alike = all.filter(({ behaviour, options }) => JSON.stringify([behaviour, options]) === option);
   return (alike.length > 0 ? alike : [override]).flatMap(idsOf);
 }
 
-function idsOf({ ids }: OverrideTree): number[] {
+function idsOf({ ids }: BehaviourOverride): number[] {
   return ids.flatMap(([first, count]) => Array.from({ length: count }, (_, k) => first + k));
 }
 
 /** One vehicle's part of an override with per-vehicle options. */
-export function overrideOfOne(override: OverrideTree, index: number): OverrideTree {
+export function overrideOfOne(override: BehaviourOverride, index: number): BehaviourOverride {
   const own = Object.entries(override.options).map(([name, value]) => [
     name,
     Array.isArray(value) ? value[index] : value,
@@ -40,9 +40,9 @@ export function overrideOfOne(override: OverrideTree, index: number): OverrideTr
 
 export class HandleDrag {
   private point: Waypoint | null = null;
-  private readonly override: OverrideTree | undefined;
+  private readonly override: BehaviourOverride | undefined;
   private readonly index: number; // index into the points of `override`
-  private readonly all: readonly OverrideTree[]; // may contain equal overrides
+  private readonly all: readonly BehaviourOverride[]; // may contain equal overrides
 
   constructor(
     private readonly stage: Stage,

@@ -19,7 +19,8 @@ from paddock.serve.hub import Endpoint, Send
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
 from paddock.wire.messages import markers
-from paddock.wire.messages.states import EventMessage, encode_event, encode_roster, encode_state_update, period_of
+from paddock.wire.messages.states import encode_event, encode_roster, encode_state_update, period_of
+from paddock.wire.results import EventRecord
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
@@ -68,7 +69,7 @@ class Publisher:
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
         if kind == "event" and self._wanted(EVENT):
-            self._send(EVENT, encode_event(EventMessage(**content)))
+            self._send(EVENT, encode_event(EventRecord(**content)))
         if kind == "markers" and self._wanted(MARKERS):
             self._say(marker_commands(content, self.hub.time))
         if kind == "restart" and content["how"] == "reset" and self._wanted(MARKERS):

@@ -1,11 +1,43 @@
 """Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
 
 Range = tuple[int, int]  # first and count of consecutive numbers
 Point = tuple[float, float, float]  # x, y, z in m
 Place = tuple[float, float]  # x, y in m
 Quaternion = tuple[float, float, float, float]  # x, y, z, w
+
+
+@dataclass(frozen=True)
+class ArrayInJson:
+    """The form of an array in JSON: its type there, where lists of numbers are flat; numbers may be rounded.
+
+    ZeroMQ sends arrays as they are.
+    """
+
+    annotation: Any
+    decimals: int | None = None
+
+    def of(self, array: NDArray[Any]) -> list[Any]:
+        """Return an array in this form; whole numbers that are ranges as [first, count]."""
+        if self.annotation == list[Range]:
+            return ranges(array)
+        rounded = array if self.decimals is None else array.round(self.decimals)
+        values: list[Any] = (rounded.ravel() if self.annotation in (list[float], list[int]) else rounded).tolist()
+        return values
+
+
+def ranges(numbers: NDArray[np.integer]) -> list[Range]:
+    """Return consecutive numbers as [first, count]: 4, 5, 6, 9 -> [4, 3], [9, 1]."""
+    if not len(numbers):
+        return []
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(numbers) != 1) + 1])
+    counts = np.diff(np.append(starts, len(numbers)))
+    return np.column_stack([numbers[starts], counts]).tolist()  # type: ignore[no-any-return]
 
 
 class FleetTree(TypedDict):
@@ -91,14 +123,24 @@ class FleetInfoTree(TypedDict):
     sensors: list[str]
 
 
-class EventTree(TypedDict):
+class EventRecord(NamedTuple):
     """An event."""
 
-    number: int
+    number: int  # counts the events of a run, from 1
     tick: int
     kind: str
     subject: str
-    detail: str
+    detail: str = ""
+
+
+class ActionRecord(NamedTuple):
+    """An applied action, with the fields of the engine's `Posted.to_tree()`."""
+
+    tick: int
+    sequence: int
+    source: str
+    kind: str
+    action: dict[str, Any]  # may hold arrays
 
 
 class RecordingTree(TypedDict):
@@ -108,7 +150,7 @@ class RecordingTree(TypedDict):
     start: float
     position: float
     duration: float
-    events: list[EventTree]
+    events: list[EventRecord]
 
 
 class MetadataTree(TypedDict):
@@ -214,14 +256,14 @@ class FiguresTree(TypedDict):
     counts: dict[str, int]
 
 
-class RouteTree(TypedDict):
-    """A path or a point that vehicles follow."""
+class PlannedRoute(NamedTuple):
+    """A line that vehicles follow, or a point that they go to."""
 
     fleet: str
-    ids: list[Range]
+    ids: Annotated[NDArray[np.int64], ArrayInJson(list[Range])]
     behaviour: str
-    closed: bool
-    points: list[Point]
+    closed: bool  # the last point joins the first
+    points: Annotated[NDArray[np.float64], ArrayInJson(list[Point])]  # (k, 3) m
 
 
 class GroundTree(TypedDict):
@@ -374,10 +416,10 @@ class SceneryTree(TypedDict):
     track: TrackTree | None
 
 
-class OverrideTree(TypedDict):
-    """An override in effect."""
+class BehaviourOverride(NamedTuple):
+    """An override in force: a behaviour that replaces that of the vehicles' entry."""
 
-    ids: list[Range]
+    ids: Annotated[NDArray[np.int64], ArrayInJson(list[Range])]
     behaviour: str
     options: dict[str, Any]
 
