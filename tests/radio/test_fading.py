@@ -189,10 +189,7 @@ def test_tables_do_not_depend_on_threads_or_other_radios() -> None:
     streams, places = random.integers(-(2**63), 2**63 - 1, 700), random.uniform(-1e3, 1e3, (3, 700))
     together = phasors_of(streams, places)
     limit_threads(1)
-    try:
-        assert np.array_equal(phasors_of(streams, places), together)
-    finally:
-        limit_threads(None)
+    assert np.array_equal(phasors_of(streams, places), together)
     assert np.array_equal(phasors_of(streams[333:334], places[:, 333:334]), together[333:334])
     assert not np.array_equal(phasors_of(streams, places, seed=6), together)
 

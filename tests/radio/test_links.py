@@ -209,10 +209,7 @@ def test_threads_do_not_matter() -> None:
     found = []
     for count in (1, 2):
         limit_threads(count)
-        try:
-            found.append(update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n)))
-        finally:
-            limit_threads(None)
+        found.append(update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n)))
     for one, two in zip(*found, strict=True):
         assert np.array_equal(one, two)
 

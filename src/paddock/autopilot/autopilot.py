@@ -245,13 +245,13 @@ class BuiltInAutopilot(Autopilot):
         self.status_row[ARMED] = armed
 
     @property
-    def reboot_wanted(self) -> bool:
+    def reboot_requested(self) -> bool:
         """Whether it reboots at the next exchange."""
         return bool(self.status_row[REBOOT])
 
-    @reboot_wanted.setter
-    def reboot_wanted(self, wanted: bool) -> None:
-        self.status_row[REBOOT] = wanted
+    @reboot_requested.setter
+    def reboot_requested(self, requested: bool) -> None:
+        self.status_row[REBOOT] = requested
 
     @property
     def period_us(self) -> int:
@@ -319,7 +319,7 @@ class BuiltInAutopilot(Autopilot):
             self.camera.update()
         if self.servos.repetitions:
             self.servos.update()
-        if self.calibration.wanted:
+        if self.calibration.sensors:
             self.calibration.update()
         if self.motor_test is not None:
             self.motor_test.update()

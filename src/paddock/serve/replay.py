@@ -70,7 +70,7 @@ class ReplaySource:
         return done
 
     def version(self, operation: str) -> None:
-        """Return no version: each read is answered anew."""
+        """Return no version: each read is answered again."""
 
     def publish_present(self) -> Snapshot:
         """Publish the present sample."""

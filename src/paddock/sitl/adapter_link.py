@@ -269,12 +269,12 @@ class AdapterLink:
             vehicle.autopilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)
             if self._max_rate is None:  # once per connection: not for each of many vehicles
                 self._max_rate = self.adapter.capabilities.max_rate
-            wanted, offered = 1e6 / vehicle.autopilot.period_us, self._max_rate
+            requested, offered = 1e6 / vehicle.autopilot.period_us, self._max_rate
         except Exception as error:
             self.report("rejected", vehicle, f"cannot compare rates: {one_line(error)}")
             return
-        if wanted > offered * (1.0 + 1e-6):
-            detail = f"its autopilot wants sensors at {wanted:g} Hz, but {self} measures at {offered:g} Hz at most"
+        if requested > offered * (1.0 + 1e-6):
+            detail = f"its autopilot wants sensors at {requested:g} Hz, but {self} measures at {offered:g} Hz at most"
             self.report("too_fast", vehicle, detail)
 
     def _arrange(self) -> None:

@@ -350,8 +350,8 @@ class SitlHost:
         if first in tcp:
             at = tcp[first].port
             lines.append(f"System {first} over TCP, as with ArduPilot: mavproxy.py --master=tcp:127.0.0.1:{at}")
-        wanted = [vehicle.placed.id for vehicle in vehicles] if links.tcp != 0 else []
-        if missing := [str(sysid) for sysid in wanted if sysid not in tcp]:
+        expected = [vehicle.placed.id for vehicle in vehicles] if links.tcp != 0 else []
+        if missing := [str(sysid) for sysid in expected if sysid not in tcp]:
             some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
             lines.append(f"No TCP for system {some}: the port is in use; choose others with --tcp")
         if shared:

@@ -353,7 +353,7 @@ class Agreement(NamedTuple):
         return f"did not agree after {took}; {self.conflicts} tasks with several winners{apart}"
 
 
-class Assignment(NamedTuple):
+class NegotiatedAssignment(NamedTuple):
     """The task of each vehicle, and how the vehicles came to it."""
 
     tasks: list[int | None]  # None: none

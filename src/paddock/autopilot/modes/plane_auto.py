@@ -152,10 +152,10 @@ class Landing:
             mode.fly(roll, down, self._airspeed(mode, nav.speed))
         return False
 
-    def _airspeed(self, mode: "PlaneMode", wanted: float) -> float:
+    def _airspeed(self, mode: "PlaneMode", target: float) -> float:
         if self.stage is not LandingStage.APPROACH:
             return mode.value("LAND_PF_ARSPD")
-        return mode.value("TECS_LAND_ARSPD") if mode.value("TECS_LAND_ARSPD") > 0.0 else wanted
+        return mode.value("TECS_LAND_ARSPD") if mode.value("TECS_LAND_ARSPD") > 0.0 else target
 
     def _next_stage(self, mode: "PlaneMode", height: float, sink: float, remaining: float, length: float) -> None:
         """Begin the flare at its height, or its time before touchdown, or beyond the landing point.

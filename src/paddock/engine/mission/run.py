@@ -128,7 +128,7 @@ def fleets_from(saved: Any) -> set[str]:
 
 
 @part
-class MissionState:
+class MissionRunState:
     """The state of a mission that is executed."""
 
     joining: int  # events at which vehicles join
@@ -168,7 +168,7 @@ class MissionRun:
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
-        self.state = fresh(MissionState, joining=len(self.joining))
+        self.state = fresh(MissionRunState, joining=len(self.joining))
         members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
         self.state.fleets = members
         self.participants = MissionFleets(self.mission, members, world, fleets.programs)

@@ -29,12 +29,12 @@ from paddock.radio.physics.signal import decibels
 from paddock.radio.settings import checked_assignment
 from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import (
-    Assignment,
     CommandTraffic,
     CoverageGrid,
     HeardLevels,
     JammerView,
     LinkBudget,
+    NegotiatedAssignment,
     RadioFleetTree,
     RadioReport,
     RadioTree,
@@ -278,7 +278,9 @@ class RadioControl:
         """
         return self._messages.medium()
 
-    def assign(self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000) -> Assignment:
+    def assign(
+        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
+    ) -> NegotiatedAssignment:
         """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
 
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The

@@ -14,10 +14,10 @@ from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError
 from paddock.serve.live import LiveSource
 from paddock.wire.radio_results import (
-    Assignment,
     CoverageGrid,
     HeardLevels,
     JammerView,
+    NegotiatedAssignment,
     NetworkSummary,
     RadioTree,
     Spectrum,
@@ -154,7 +154,7 @@ def radio_assign(
     cost: list[list[float]],
     period: float = 0.5,
     rounds: int = 1000,
-) -> Callable[[], Assignment]:
+) -> Callable[[], NegotiatedAssignment]:
     return partial(radio_of(run).bidders(vehicles, cost, period).assigned, rounds)
 
 

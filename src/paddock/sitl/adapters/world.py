@@ -132,11 +132,11 @@ class FleetFeed:
         return all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present)
 
 
-def all_same(values: Floats, wanted: Floats) -> bool:
+def all_same(values: Floats, others: Floats) -> bool:
     """Return whether two arrays of equal length hold the same numbers."""
     same = True
     for k in range(len(values)):
-        same = same and bool(values[k] == wanted[k])
+        same = same and bool(values[k] == others[k])
     return same
 
 

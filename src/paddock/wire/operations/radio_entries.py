@@ -280,5 +280,5 @@ class RadioOperations(Protocol):
         ],
         period: Annotated[float, Ge(limits.SHORTEST), Le(limits.LONGEST), "s of simulated time for a round"] = 0.5,
         rounds: Annotated[int, Ge(1), Le(limits.MOST_ROUNDS), "most rounds"] = 1000,
-    ) -> rr.Assignment:
+    ) -> rr.NegotiatedAssignment:
         """Assign a task to each vehicle by CBBA over a copy of the channel. Ticks do not wait; the run is unchanged."""
