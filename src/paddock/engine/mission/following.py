@@ -454,12 +454,12 @@ def without_position(lost: Floats, time: float) -> NDArray[np.bool_]:
     return np.asarray((lost != HAS_FIX) & (time - lost >= INERTIAL - ROUNDING))
 
 
-def _path_positions(path: Floats, row: Ints, inside: Floats, places: Floats) -> None:
+def _path_positions(path: Floats, row: Ints, inside: Floats, positions: Floats) -> None:
     """Set the places (2, n) in m of vehicles on their rows of a path, `inside` m flown on each."""
     for i in range(len(row)):
         k = row[i]
         x, y, _ = point_on(path, k, inside[i] * along_per_flown(path, k))
-        places[0, i], places[1, i] = x, y
+        positions[0, i], positions[1, i] = x, y
 
 
 path_positions = routine(_path_positions)
@@ -572,9 +572,9 @@ class FleetTracks:
         """Return the places (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
-        places = np.zeros((2, len(rows)))
-        path_positions(self.behaviour.path, k, self.column("inside", rows), places)
-        return np.where(has, places, [self.column("x", rows), self.column("y", rows)])
+        positions = np.zeros((2, len(rows)))
+        path_positions(self.behaviour.path, k, self.column("inside", rows), positions)
+        return np.where(has, positions, [self.column("x", rows), self.column("y", rows)])
 
     def check(self, state: Any) -> None:
         """Refuse segments out of their limits."""
