@@ -230,7 +230,7 @@ class DynamicsExecution:
         """
         poses, away = self.here.copy(), np.isin(np.arange(len(self.here)), list(self.held))
         for group, tracks in self._members():
-            block = self.blocks(group.program.fleet.name)[:, group.rows]
+            block = self.blocks(group.program.fleet.name)[:, group.program.fleet.ranks[group.rows]]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
             qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
             yaw = arrays.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))

@@ -394,7 +394,7 @@ class MissionFleets:
     def vehicles(self) -> tuple[list[FleetVehicles], Ints]:
         """Return the vehicles of the mission, fleet by fleet, and the indices of removed ones."""
         count = len(self.mission.vehicles)
-        now = (self.world.run, self.world.roster_version, count, *map(id, self.programs.values()))
+        now = (self.world.run, *self.world.version, count, *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
             self._vehicles, self._missing = self._look_up()
@@ -410,10 +410,11 @@ class MissionFleets:
         for name, program in self.programs.items():
             if name in self.fleets:
                 fleet = program.fleet
-                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)], np.int64)
-                rows = np.flatnonzero(members >= 0)
-                groups.append(FleetVehicles(program, rows, members[rows]))
-                seen[members[rows]] = True
+                order = fleet.rows
+                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in order.tolist()], np.int64)
+                rows, members = order[members >= 0], members[members >= 0]
+                groups.append(FleetVehicles(program, rows, members))
+                seen[members] = True
         return groups, np.flatnonzero(~seen)
 
 
