@@ -699,6 +699,7 @@ RADIO_RESULTS = (
     CommandTraffic, ServiceTraffic, Station, JammerView, SpooferView,
 )  # fmt: skip
 """What the methods of `sim.radio` return."""
+ARRAYS = {"Decibels": "Floats", "Rates": "Floats", "Values": "Floats", "Numbers": "Ints"}  # their forms in JSON differ
 FIELD = re.compile(r"^    (?P<name>[a-z]\w*): (?P<kind>[^=#]+?)(?: = [^#]*?)?(?:  # (?P<meaning>.*))?$", re.MULTILINE)
 
 
@@ -717,7 +718,10 @@ def radio_results() -> str:
     parts = []
     for kind in RADIO_RESULTS:
         fields = FIELD.finditer(inspect.getsource(kind)) if hasattr(kind, "_fields") else ()
-        rows = [[f"`{field['name']}`", f"`{field['kind']}`", field["meaning"] or ""] for field in fields]
+        rows = [
+            [f"`{field['name']}`", f"`{ARRAYS.get(field['kind'], field['kind'])}`", field["meaning"] or ""]
+            for field in fields
+        ]
         members = [name for name in vars(kind) if name[0] != "_" and name not in getattr(kind, "_fields", ())]
         rows += [[name, "", meaning] for name, meaning in (member_row(field, kind) for field in members)]
         parts.append(f"### {kind.__name__}\n\n{prose(kind)}\n\n{table(['field', 'type', 'meaning'], rows)}")

@@ -290,9 +290,8 @@ def town_power(places: Floats, mast: Floats, waves: Floats, buildings: Buildings
         dx, dy, dz = x - mast[0], y - mast[1], z - mast[2]
         apart = (dx * dx + dy * dy + dz * dz) ** 0.5
         loss = log_distance_db(max(apart, 1.0), FREQUENCY, EXPONENT, 1.0)
-        loss += obstruction_db(
-            mast[0], mast[1], mast[2], x, y, z, FREQUENCY, buildings, ground, False, False, 0.0
-        )  # fmt: skip
+        top = mast[0], mast[1], mast[2]
+        loss += obstruction_db(top, (x, y, z), FREQUENCY, buildings, ground, False, False, 0.0)
         phasors = empty((2, 2, SHADOW_WAVES))
         set_shadow_phasors(waves, phasors, 0, mast[0], mast[1], mast[2], CORRELATION)
         set_shadow_phasors(waves, phasors, 1, x, y, z, CORRELATION)

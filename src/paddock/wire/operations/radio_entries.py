@@ -225,7 +225,7 @@ class RadioOperations(Protocol):
         """Return counts of links at the last update, and a bound of the interference that is left out."""
 
     @entry("fact", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise", example={})
-    def radio_noise(self) -> Annotated[rr.Floats, r.ArrayInJson(list[float])]:
+    def radio_noise(self) -> rr.Values:
         """Return the noise of every receiver, dBm, in the order of their numbers."""
 
     @entry("fact", rpc="get_stations", zmq="Call", answer="stations", client=None, example={})
