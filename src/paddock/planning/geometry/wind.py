@@ -32,7 +32,6 @@ from paddock.planning.geometry.dubins import (
     STRAIGHT,
     TWO_PI,
     dubins,
-    length_to,
     shorter,
     turned,
     turns_left,
@@ -361,28 +360,6 @@ def quickest(
 
 
 compiled_quickest = routine(quickest)
-
-
-def flown_in_wind(
-    x: float, y: float, course: float, gx: float, gy: float, gcourse: float, radius: float, wx: float, wy: float
-) -> tuple[float, float]:
-    """Return metres flown of the fastest path between two poses, and its final course; a goal course of NaN is free.
-
-    The wind (wx, wy) is a fraction of the airspeed; for 1 or more the result is infinite.
-    """
-    if wx == 0.0 and wy == 0.0:
-        return length_to(x, y, course, gx, gy, gcourse, radius)
-    if wx * wx + wy * wy >= 1.0:
-        return inf, gcourse
-    heading = heading_on(course, wx, wy)
-    gheading = gcourse if isnan(gcourse) else heading_on(gcourse, wx, wy)
-    flown, word, t, _, q = quickest(x, y, heading, gx, gy, gheading, radius, wx, wy)
-    if not isnan(gcourse):
-        return flown, gcourse
-    if word == STRAIGHT:
-        return flown, course if flown == 0.0 else atan2(gy - y, gx - x)
-    turn = (turns_left(word, 0) * t + turns_left(word, 2) * q) / radius
-    return flown, course_of(heading + turn, wx, wy)
 
 
 def _relative(speed: float, wind: PoseLike) -> tuple[float, float]:
