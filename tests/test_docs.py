@@ -118,7 +118,11 @@ def test_ways_name_functions_that_exist() -> None:
 
 @pytest.mark.parametrize(
     ("way", "most"),
-    [("A command from the browser to the tick and back", 14), ("A task from the client to a turning", 15)],
+    [
+        ("A command from the browser to the tick and back", 14),
+        ("A task from the client to a turning", 15),
+        ("A mission item from a ground station", 15),
+    ],
 )
 def test_ways_are_short(way: str, most: int) -> None:
     """The files of a way's table, without the folder of methods."""

@@ -124,9 +124,10 @@ class BuiltInAutopilot(Autopilot):
         use_truth: bool = False,
         capacity: float | None = None,
     ) -> None:
-        """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth.
+        """Make the autopilot of system `sysid` and of a vehicle type or its name.
 
-        `capacity` of the battery (mAh), where it is known, changes the defaults of the battery's parameters.
+        `parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth; `capacity`
+        of the battery (mAh), where it is known, changes the defaults of the battery's parameters.
         """
         super().__init__()
         self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
@@ -526,7 +527,7 @@ class HomePosition:
         return (0.0, 0.0, 0.0) if self.position is None or frame is None else frame.to_ned(*self.position)
 
     def to_ned(self, latitude: float, longitude: float, altitude: float, frame: int) -> Ned | None:
-        """Convert a position whose altitude is relative to `frame`; None without an origin."""
+        """Convert a position (deg, deg, m) whose altitude is relative to `frame`; None without an origin."""
         local = self.autopilot.frame
         if local is None:
             return None

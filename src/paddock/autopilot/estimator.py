@@ -1,4 +1,7 @@
-"""The state estimator: an extended Kalman filter over inertial sensors, GNSS, compass and barometer."""
+"""The state estimator: an extended Kalman filter over inertial sensors, GNSS, compass and barometer.
+
+Rows of a vehicle: sensor data `row`, state x, covariance p, memory m, `work`, and the estimate `out`.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import hypot, isfinite
@@ -122,7 +125,7 @@ FIXED, MOVED, PLACED = 1, 2, 4
 
 
 def update(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> int:
-    """Use new samples of a row; return the events."""
+    """Use new samples of a row, and write the estimate; return the events."""
     events = 0
     integrate_imu(row, x, p, m, work)
     if m[ALIGNED] == 1.0:
@@ -150,7 +153,10 @@ def update_all(
 
 
 def set_origin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip: float) -> None:
-    """Set the origin: start there with the fix's velocity; magnetic heading becomes true heading."""
+    """Set the origin: start there with the fix's velocity; magnetic heading becomes true heading.
+
+    declination: rad. dip: vertical over horizontal field.
+    """
     if m[HEADING_KNOWN] == 1.0:
         turn_heading(x, declination - m[DECLINATION])
     m[DECLINATION], m[DIP] = declination, dip
@@ -330,7 +336,10 @@ class Estimator:
         self._set_bias(kalman.BARO_BIAS, kalman.E_BARO, [offset], CALIBRATED_BARO)
 
     def _set_bias(self, index: int, error: int, bias: Sequence[float], sigma: float) -> None:
-        """Set a part of the state; its error is `sigma` and independent of the others."""
+        """Set a part of the state; its error is independent of the others.
+
+        index: of the part in the state. error: of the part in the error state. bias: its values. sigma: of its error.
+        """
         part = slice(error, error + len(bias))
         self.state[index : index + len(bias)] = bias
         self.covariance[part, :] = self.covariance[:, part] = 0.0

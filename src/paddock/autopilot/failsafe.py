@@ -83,6 +83,7 @@ class Battery:
                     self._check(level, volts, charge, dt)
 
     def _check(self, level: int, volts: float, charge: float, dt: float) -> None:
+        """Check the voltage and charge (mAh) limits of a level, `dt` s after the last check."""
         voltage = self.autopilot.sensors.battery_voltage
         self._low_time[level] = self._low_time[level] + dt if voltage < volts else 0.0
         if volts > 0.0 and self._low_time[level] > 0.0 and self._low_time[level] >= self._timer:
@@ -197,7 +198,7 @@ def mode_of(autopilot: "BuiltInAutopilot", action: str) -> int | None:
 
 
 def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str, by: ModeReason) -> bool:
-    """Take the first action that is possible; return whether one was."""
+    """Take the first of the `actions` that is possible, for a `reason`, logged as `by`; return whether one was."""
     for action in actions:
         if action == DISARM:
             autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")

@@ -170,7 +170,7 @@ class Fence:
         return all(self.outside(bit, north, east, down) <= 0.0 for bit in (ALT_MAX, CIRCLE, POLYGON))
 
     def outside(self, bit: int, north: float, east: float, down: float) -> float:
-        """Return how far a point is outside one part of the fence, m; negative inside, -inf if that part is off."""
+        """Return how far a point (m) is outside the part `bit` of the fence, m; negative inside, -inf if it is off."""
         parameters = self.autopilot.parameters
         if not parameters.whole("FENCE_TYPE") & bit:
             return -inf

@@ -52,7 +52,7 @@ def require_guided(autopilot: BuiltInAutopilot, what: str) -> None:
 
 
 def local_position(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, what: str) -> Ned:
-    """Return the position of a command in the local frame, m."""
+    """Return the position of a command in the local frame, m. p: its parameters. what: its name in refusals."""
     require_position(p, frame, what)
     position = autopilot.home_position.to_ned(p[4], p[5], p[6], frame)
     return require(position, rejected(f"{what}: no position estimate"))
@@ -108,7 +108,7 @@ def go_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
 def _set_position_target(
     autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed: float = nan, yaw: float = nan
 ) -> Ack:
-    """Go to a position, at the current altitude if none is given."""
+    """Go to the position in p (parameters), at the current altitude if none is given. speed: m/s. yaw: rad."""
     unknown = rejected("Target rejected: no position estimate")
     position = require(autopilot.home_position.to_ned(p[4], p[5], p[6], frame), unknown)
     require(bool(autopilot.estimate.position_ok), unknown)

@@ -1,7 +1,8 @@
 """Kalman filter arithmetic on state x, covariance p and memory m: array layout, attitude, correction, prediction.
 
 The covariance is that of the error state, whose attitude error is a small rotation in body axes. The quaternion is w,
-x, y, z, from body to north-east-down. Plain functions and numbers, for compiled code.
+x, y, z, from body to north-east-down. Plain functions and numbers, for compiled code. In all functions x is the state,
+p the covariance, m the memory, `work` (3, ERRORS) holds intermediate rows, and a, b, c are components of a vector.
 """
 
 from paddock.autopilot.vehicle_data import Floats
@@ -153,7 +154,7 @@ def gate_ratio(innovation: float, variance: float) -> float:
 
 
 def fuse_error(x: Floats, p: Floats, work: Floats, index: int, innovation: float, noise: float) -> None:
-    """Fuse a direct measurement of one error state; `noise` is its standard deviation."""
+    """Fuse a direct measurement of the error state `index`; `noise` is its standard deviation."""
     for i in range(ERRORS):
         work[1, i] = p[i, index]
     correct(x, p, work, innovation, p[index, index] + noise * noise)
@@ -205,7 +206,7 @@ def decorrelate(p: Floats, index: int, noise: float) -> None:
 
 
 def reset_heading(x: Floats, p: Floats, m: Floats, angle: float, noise: float, tilt: float) -> None:
-    """Rotate about the vertical; the uncertainty becomes `noise` (heading) and `tilt`, rad."""
+    """Rotate by `angle` about the vertical; the uncertainty becomes `noise` (heading) and `tilt`, rad."""
     turn_heading(x, angle)
     for k in range(3):
         decorrelate(p, E_TILT + k, tilt)
@@ -225,7 +226,7 @@ def inflate_heading(x: Floats, p: Floats, noise: float) -> None:
 
 
 def predict(x: Floats, p: Floats, m: Floats, gyro: Three, accel: Three, dt: float) -> None:
-    """Integrate an inertial sample: body rates (rad/s), mean specific force since the last (m/s2), `dt` s."""
+    """Integrate an inertial sample. gyro: rad/s. accel: mean specific force since the last, m/s2. dt: s."""
     w = (gyro[0] - x[GYRO_BIAS], gyro[1] - x[GYRO_BIAS + 1], gyro[2] - x[GYRO_BIAS + 2])
     f = (accel[0] - x[ACCEL_BIAS], accel[1] - x[ACCEL_BIAS + 1], accel[2] - x[ACCEL_BIAS + 2])
     # rates are instantaneous: average two; force is a mean: rotate it with the mid-interval attitude
@@ -252,7 +253,10 @@ def _integrate_motion(x: Floats, force: Three, dt: float) -> None:
 
 
 def _propagate_rows(p: Floats, r: Nine, tilt: Nine, turn: Three, dt: float) -> None:
-    """P := F P by sparse operations on rows, in an order that reads only old ones."""
+    """P := F P by sparse operations on rows, in an order that reads only old ones.
+
+    r: body to world. tilt, turn: how an attitude error changes the velocity, and itself. dt: s.
+    """
     for j in range(ERRORS):
         for i in range(3):
             p[i, j] += dt * p[E_VELOCITY + i, j]

@@ -45,7 +45,7 @@ def gps_time(time_us: int) -> tuple[int, int]:
 
 
 def whole(value: float, scale: float, low: int = -(2**31), high: int = 2**31 - 1) -> int:
-    """Return a scaled value as an integer within limits; 0 if it is not finite."""
+    """Return a value times `scale` as an integer from `low` to `high`; 0 if it is not finite."""
     return min(max(round(value * scale), low), high) if isfinite(value) else 0
 
 

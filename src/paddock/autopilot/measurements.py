@@ -1,4 +1,8 @@
-"""Fusion of measurements: IMU, compass, barometer, GNSS. Each `take_*` uses a new sample of a sensor row."""
+"""Fusion of measurements: IMU, compass, barometer, GNSS, each if its sample in the sensor row is new.
+
+In all functions `row` is the sensor data, x the state, p the covariance, m the memory (columns in `kalman`), `work`
+holds intermediate rows, and `out` is the row of Estimate. Positions are m, velocities m/s, north, east and down.
+"""
 
 from math import isfinite
 
@@ -240,7 +244,7 @@ def fuse_gnss(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: F
 
 
 def _replaces_position(x: Floats, m: Floats, fix_position: Three, silence: float) -> bool:
-    """Return whether rejected fixes, `silence` us after the last good one, replace the position.
+    """Return whether rejected fixes, at `fix_position` and `silence` us after the last good one, replace the position.
 
     A receiver that suddenly reports another place, while the position is certain and the vehicle moves, is not believed
     for longer: it may see reflections or false signals. The position is lost in the meantime, and a failsafe acts. So
@@ -286,7 +290,10 @@ def _fix_noise(said: float, otherwise: float) -> float:
 def _within_gates(
     x: Floats, p: Floats, m: Floats, out: Floats, fix_position: Three, velocity: Three, noise: float
 ) -> bool:
-    """Return whether horizontal position and velocity are within their gates; count rejections in a row."""
+    """Return whether a fix is within the gates of horizontal position and velocity; count rejections in a row.
+
+    noise: of the fix_position, m.
+    """
     position, speed = 0.0, 0.0
     for k in range(2):
         position = max(position, gate_ratio(fix_position[k] - x[k], p[k, k] + noise * noise))
@@ -307,7 +314,8 @@ def _fuse_fix(
 ) -> None:
     """Fuse a fix `silence` us after the last; its correction after an outage counts as a jump.
 
-    A position that was lost must be confirmed by further fixes before it is valid again.
+    noise: of the fix_position, horizontal and vertical, m. A position that was lost must be confirmed by further fixes
+    before it is valid again.
     """
     before = (x[0], x[1], x[2])
     for k in range(2):
@@ -328,7 +336,7 @@ def _record_jump(x: Floats, m: Floats, before: Three) -> None:
 
 
 def reset_to_fix(x: Floats, p: Floats, m: Floats, fix_position: Three, velocity: Three, noise: Two) -> None:
-    """Reset position and velocity to a fix; the barometer offset follows."""
+    """Reset position and velocity to a fix, whose noise is horizontal and vertical, m; the barometer offset follows."""
     x[BARO_BIAS] += fix_position[2] - x[DOWN]
     before = (x[0], x[1], x[2])
     for k in range(3):

@@ -140,6 +140,7 @@ class MissionActions:
             self.speed = nan
 
     def _condition_met(self, sequence: int, item: MissionItem, dt: float, distance: float) -> bool:
+        """Return whether a condition is met, dt s after the last call; `distance` m to the waypoint."""
         if self._elapsed < 0.0:
             self._elapsed = 0.0
             self._report(sequence, item)

@@ -217,7 +217,7 @@ def require_relay(autopilot: BuiltInAutopilot, value: float) -> int:
 
 
 def repetition(autopilot: BuiltInAutopilot, kind: int, number: int, width: int, count: float, period: float) -> None:
-    """Start `count` cycles of `period` s."""
+    """Start `count` cycles of `period` s of the servo or relay (`kind`) `number`; `width` us of a servo."""
     require(1 <= count <= MAX_REPEATS, denied(f"Repeat: count {count:g} is not in 1 to {MAX_REPEATS}"))
     require(0.0 < period <= MAX_PERIOD, denied(f"Repeat: period {period:g} s is not in 0 to {MAX_PERIOD:g}"))
     half = max(round(period * 5e5), 1)

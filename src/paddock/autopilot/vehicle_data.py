@@ -157,7 +157,7 @@ class ActuatorCommands:
         motors: Sequence[float] = (),
         servos: Sequence[float] = (),
     ) -> None:
-        """Wrap a row (WIDTH,), or a new one with all zeros; values that are not given stay."""
+        """Wrap a row (WIDTH,), or a new one with all zeros. `armed`, `motors`, `servos` that are not given stay."""
         self.row = np.zeros(ACTUATOR_WIDTH) if row is None else row
         if self.row.shape != (ACTUATOR_WIDTH,):
             raise InvalidValueError(

@@ -31,8 +31,8 @@ from paddock.client.verbs import (
     RemoteVerbs,
 )
 from paddock.errors import PaddockError
-from paddock.planning.mission.state import MissionView
 from paddock.wire.messages.requests import Direct
+from paddock.wire.mission_results import MissionView
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")

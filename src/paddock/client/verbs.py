@@ -23,10 +23,10 @@ from paddock.client.page import NotebookPage
 from paddock.client.session import ClientRequest, Session, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, PaddockError, suggestion
-from paddock.planning.mission.state import view_from
 from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage
+from paddock.wire.mission_results import view_from
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
 from paddock.wire.radio_results import Received

@@ -23,7 +23,7 @@ from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:  # planning is imported for a mission only
-    from paddock.planning.mission.state import MissionView
+    from paddock.wire.mission_results import MissionView
 
 
 class Simulation:
@@ -325,7 +325,7 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.state import MissionView
+        from paddock.wire.mission_results import MissionView
 
         if name not in MissionView._fields:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")

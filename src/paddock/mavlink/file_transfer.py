@@ -369,7 +369,7 @@ class FileTransfer:
         self.vehicle.reply(reply, sender)
 
     def _packet(self, request: FtpRequest, sender: "Sender", opcode: int, data: bytes, **more: int) -> Any:
-        """Return a reply; `more`: number and offset of a burst, and whether it is complete."""
+        """Return the reply to a request: ACK or NAK with data; `more`: number and offset of a burst, and `complete`."""
         number, offset = more.get("number", request.number + 1) % 65536, more.get("offset", request.offset)
         head = HEADER.pack(
             number, request.session, opcode, len(data), request.opcode, more.get("complete", 0), 0, offset

@@ -123,6 +123,7 @@ class MavlinkHub:
         return vehicle
 
     def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> UdpLink:
+        """Open a UDP port for a system id (key; 0: shared) that sends to `target`; errors name owner and option."""
         opened = bind(self.ports.host, port, owner, option)
         if target is not None:
             try:

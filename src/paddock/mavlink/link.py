@@ -105,7 +105,10 @@ class Ports:
 
 
 def bind(listen: str, port: int, owner: str, option: str, tcp: bool = False) -> socket.socket:
-    """Return a non-blocking UDP socket, or a listening TCP one; PaddockError names `owner` and `option` if it fails."""
+    """Return a non-blocking UDP socket, or a listening TCP one, at an address `listen` and port.
+
+    PaddockError if it fails; it names `owner` and `option`.
+    """
     protocol, opened = ("TCP" if tcp else "UDP"), None
     try:
         opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
@@ -225,7 +228,7 @@ class MavlinkLink:
         self.turns: deque[SenderQueue] = deque()  # those of all links of a hub
 
     def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
-        """Send to every peer, or to one, with the next `flush`."""
+        """Send a packet of a system to every peer, or to `only` one, with the next `flush`; `extra`: its CRC_EXTRA."""
         for peer in (only,) if only is not None else tuple(self.peers.values()):
             number = peer.sequences.get(sysid, 0)
             peer.sequences[sysid] = (number + 1) % 256

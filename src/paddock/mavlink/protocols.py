@@ -80,7 +80,10 @@ def encode(
     current: bool = False,
     integers: bool = True,
 ) -> Any:
-    """Return MISSION_ITEM_INT for a system and component, or MISSION_ITEM where `integers` is False."""
+    """Return MISSION_ITEM_INT, or MISSION_ITEM where `integers` is False.
+
+    sequence: of the item. target: system and component. kind: of its plan. current: whether it is the current item.
+    """
     scale = DEGREE if is_scaled(item.command, item.frame) else 1.0
     coordinates = (int32(item.x, scale), int32(item.y, scale)) if integers else (item.x, item.y)
     head = (*target, sequence, int(item.frame), item.command, int(current), int(item.autocontinue))
@@ -304,7 +307,7 @@ class MissionProtocol:
         self._send_item(items[message.seq], message.seq, kind, sender, integers)
 
     def _send_item(self, item: MissionItem, seq: int, kind: PlanKind, sender: Sender, integers: bool = True) -> None:
-        """Send an item; item 0 of a mission is the current home."""
+        """Send item `seq` of a plan of a kind to `sender`; item 0 of a mission is the current home."""
         mission = kind is PlanKind.MISSION
         home = self.autopilot.home if mission and seq == 0 else None
         if home is not None:

@@ -15,12 +15,12 @@ from paddock.planning.geometry.polygon import FieldShape, swept
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.state import LogEntry
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.layers import AIRBORNE, poses_on, time_step
 from paddock.planning.solver.problem import Vehicle
 from paddock.planning.solver.routes import STATUS_ON, STATUSES, Plan, Route
 from paddock.planning.solver.transits import between
+from paddock.wire.mission_results import LogEntry
 from paddock.world.columns import Floats
 
 RESTING = ("home", "diverted", "damaged")

@@ -405,7 +405,10 @@ class Bridge:
     def _poll(
         self, vehicle: BridgeVehicle, waiting: bool, started: float | None, answered: list[BridgeVehicle]
     ) -> bool:
-        """Ask an autopilot for its commands, first or again since `started`; return whether it is done."""
+        """Ask an autopilot for its commands, first or again since `started` (s); return whether it is done.
+
+        waiting: the exchange waits for answers. answered: vehicles that have answered; it is added.
+        """
         if vehicle.failed:
             return True
         try:

@@ -52,7 +52,10 @@ def show_readings(
 
 
 def show_positions(readings: Floats, ecef: Floats, angles: Floats, first: int, block: Floats) -> None:
-    """Write latitude, longitude and height of positions east, north, up (3 rows of the readings), by way of ECEF."""
+    """Write latitude, longitude and height of positions east, north, up (3 rows of the readings), by way of ECEF.
+
+    ecef, angles: of the origin, m, and sine and cosine of latitude and longitude. first: column of the latitude.
+    """
     sin_lat, cos_lat, sin_lon, cos_lon = angles[0], angles[1], angles[2], angles[3]
     for k in range(readings.shape[1]):
         east, north, up = readings[0, k], readings[1, k], readings[2, k]
@@ -175,7 +178,7 @@ class Instrument(ReadingWriter):
         self.next_us = 0
 
     def sample(self, time_us: int, pose: Floats, n: int, streams: NDArray[np.int64], seed: int) -> None:
-        """Measure, at the time when it is due."""
+        """Measure `n` vehicles at the poses (13, n), when it is due; streams, seed: of the noise."""
         self.sensor.sample(time_us, pose, n, streams, ENVIRONMENT, seed)
         self.next_us = time_us + self.sensor.period
 

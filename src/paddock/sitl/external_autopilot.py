@@ -9,7 +9,10 @@ DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an aut
 
 
 def bound_socket(owner: str, protocol: str, address: str, port: int, others: str) -> socket.socket:
-    """Return a non-blocking socket (tcp or udp), listening if tcp; PaddockError, naming `others`, if it is in use."""
+    """Return a non-blocking socket (`protocol` tcp, listening, or udp) at an address and port.
+
+    PaddockError if it is in use; it names the owner, and `others` that may use it.
+    """
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
     try:
         if protocol == "tcp":

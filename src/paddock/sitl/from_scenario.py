@@ -100,6 +100,7 @@ def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
 
 
 def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, index: int) -> Placed:
+    """Return where vehicle `index` of an entry `pilots` starts; its system id is `sysid`."""
     if pilots.adapter == WORLD:
         name = sim.engine.world.fleets[pilots.vehicles or ""].vehicle_name(index)
         vehicle = sim.snapshot()[name]
@@ -130,6 +131,7 @@ def _autopilot(
     instance: int,
     capacity: float | None,
 ) -> Autopilot:
+    """Return the autopilot of an entry `pilots` of `sitl`, for a vehicle of a craft; capacity: of its battery, mAh."""
     dt, address = sim.engine.world.clock.dt, sitl.address
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot import ArduPilotAutopilot
@@ -151,7 +153,10 @@ def _autopilot(
 def quick_scenario(
     craft: str = "rover", count: int = 1, autopilot: str = "builtin", instance: int = 0, **section: Any
 ) -> dict[str, Any]:
-    """Return a scenario with `count` vehicles in a row from west to east, facing north; `section`: more of `sitl`."""
+    """Return a scenario with `count` vehicles of a craft in a row from west to east, facing north.
+
+    autopilot: builtin, ardupilot or px4; instance: number of the first process. section: more of `sitl`.
+    """
     if craft not in VEHICLES:
         raise unknown_name("vehicle type", craft, VEHICLES)
     if not 1 <= count <= LAST_SYSID:

@@ -31,6 +31,7 @@ def test_the_direction_at_a_point_is_parallel_to_its_neighbours() -> None:
     assert onwards(a, b, c, curved=True) == (20.0, 20.0, -4.0)
     assert onwards(a, b, c, curved=False) == (0.0, 20.0, -4.0)  # a straight leg follows
     assert onwards(a, b, None, curved=False) == (20.0, 0.0, 0.0)
+    assert onwards(a, b, (20.0, 0.05, -10.0), curved=False) == (20.0, 0.0, 0.0)  # too near to have a direction
 
 
 def test_the_speed_respects_lateral_and_forward_acceleration() -> None:

@@ -21,7 +21,7 @@ from paddock.planning.from_scenario import setup_of
 from paddock.planning.geometry.path import Path, ends_at
 from paddock.planning.geometry.polygon import PolygonShape, swept
 from paddock.planning.geometry.shapes import CALM, AreaShape, Drift, InfeasibleError, PointShape
-from paddock.planning.geometry.sweep import without
+from paddock.planning.geometry.sweep import subtract
 from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.metrics import foreseen, measure
 from paddock.planning.mission.kinematic import KinematicRun
@@ -196,8 +196,8 @@ def test_a_field_narrower_than_the_turns_is_left_or_refused() -> None:
 
 def test_what_rounding_leaves_between_two_blocks_is_no_part_of_a_row() -> None:
     """Such a part has no direction: a turn at its end would be at NaN."""
-    assert without([(0.0, 230.0)], [(0.0, 100.0), (100.0 + 1e-9, 229.99999986631377)]) == []
-    assert without([(0.0, 230.0)], [(0.0, 100.0), (130.0, 230.0)]) == [(100.0, 130.0)]
+    assert subtract([(0.0, 230.0)], [(0.0, 100.0), (100.0 + 1e-9, 229.99999986631377)]) == []
+    assert subtract([(0.0, 230.0)], [(0.0, 100.0), (130.0, 230.0)]) == [(100.0, 130.0)]
 
 
 def test_passes_of_an_area_are_flown_in_another_order_where_turns_are_wide() -> None:

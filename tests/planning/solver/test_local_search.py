@@ -16,7 +16,7 @@ from paddock.planning.random_missions import generate
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods.annealing import Options as Heat
 from paddock.planning.solver.methods.annealing import Schedule, annealed, row_cost, value
-from paddock.planning.solver.methods.local_search import METHOD, Options, known_row_cost, ways_of
+from paddock.planning.solver.methods.local_search import METHOD, Options, tabulated_row_cost, ways_of
 from paddock.planning.solver.planner import solve
 from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.solver.routes import Plan
@@ -73,7 +73,7 @@ def test_known_ways_add_up_to_exact_tours(by_time: bool) -> None:
         vehicle = int(draw.integers(0, 4))  # 3: the row of tasks that are not done
         exact = row_cost(costs.fleet, schedule, vehicle, order, len(order))
         seen.add(np.isfinite(exact))
-        assert known_row_cost(ways, schedule, vehicle, order, len(order)) == pytest.approx(exact, rel=1e-12)
+        assert tabulated_row_cost(ways, schedule, vehicle, order, len(order)) == pytest.approx(exact, rel=1e-12)
     assert seen == {True, False}
 
 

@@ -4,7 +4,8 @@
 
 Mass and motors are unknown: the hover thrust is measured at take-off, by ramping up the throttle until the copter
 rises, and then learned from the specific force that a thrust produces. North-east-down and front-right-down, SI units,
-thrust as a share of full thrust. The constants below are columns of the arrays.
+thrust as a share of full thrust. The constants below are columns of the rows `setpoint`, `gains` and `memory` of all
+functions; `estimate` is a row of Estimate, `dt` the s since the last control period.
 """
 
 from math import pi, radians

@@ -276,10 +276,9 @@ class CopterLegs:
         if self.ahead is not None or not self.running:
             return
         leg = self.running[-1]
-        way = _direction_and_length(self.end, after)
-        turn = _direction_change(leg.direction, way[0])
-        ends, left = leg.moving or leg.time >= leg.change + leg.cruise, leg.length - leg.state()[0]
-        if ends and left * turn <= 4.0 * CUT * radius:  # it decelerates to its end
+        turn = _direction_change(leg.direction, _direction_and_length(self.end, after)[0])
+        ends, remaining = leg.moving or leg.time >= leg.change + leg.cruise, leg.length - leg.state()[0]
+        if ends and remaining * turn <= 4.0 * CUT * radius:  # it decelerates to its end
             self._begin(after, limits)
             self.ahead = after
 
@@ -288,9 +287,9 @@ class CopterLegs:
         if not self.running or self.running[-1].ends_in < seconds:
             return False
         leg = self.running[-1]
-        way, speed, _ = leg.state()
+        distance, speed, _ = leg.state()
         turn = 2.0 if after is None else _direction_change(leg.direction, _direction_and_length(self.end, after)[0])
-        return self.ahead is not None or (leg.length - way - speed * seconds) * turn > 4.0 * CUT * radius
+        return self.ahead is not None or (leg.length - distance - speed * seconds) * turn > 4.0 * CUT * radius
 
     def advance(self, dt: float, track: CopterTrack) -> None:
         """Advance by dt s and move the track."""
@@ -316,8 +315,8 @@ class CopterLegs:
     def _motion(self) -> tuple[Ned, Ned]:
         position, velocity = self.origin, (0.0, 0.0, 0.0)
         for leg in self.running:
-            way, speed, _ = leg.state()
-            position, velocity = _advanced(position, leg.direction, way), _advanced(velocity, leg.direction, speed)
+            distance, speed, _ = leg.state()
+            position, velocity = _advanced(position, leg.direction, distance), _advanced(velocity, leg.direction, speed)
         return position, velocity
 
 
@@ -326,8 +325,8 @@ def _direction_change(a: Ned, b: Ned) -> float:
     return sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
-def _advanced(position: Ned, direction: Ned, way: float) -> Ned:
-    return (position[0] + direction[0] * way, position[1] + direction[1] * way, position[2] + direction[2] * way)
+def _advanced(a: Ned, direction: Ned, distance: float) -> Ned:
+    return a[0] + direction[0] * distance, a[1] + direction[1] * distance, a[2] + direction[2] * distance
 
 
 def _direction_and_length(start: Ned, end: Ned) -> tuple[Ned, float]:
@@ -339,6 +338,7 @@ def _direction_and_length(start: Ned, end: Ned) -> tuple[Ned, float]:
 
 
 SAMPLES = 101  # points of the curve at which bend and speed are known
+SHARES = np.linspace(0.0, 1.0, SAMPLES)  # of the curve's parameter
 CREEP = 0.05  # m/s: a copter at rest starts to move with this speed
 MIN_TANGENT = 0.1  # m
 MOVING = 0.5  # m/s: faster, the curve starts in the direction of the motion
@@ -351,47 +351,51 @@ class SplineLeg:
 
     onwards: Ned
     points: Floats  # (4, 3): start, its direction, end, its direction
-    shares: Floats
-    ways: Floats  # m along the curve at each share
+    distances: Floats  # m along the curve at each sample
     length: float
-    way: float  # m travelled
+    travelled: float  # m
     speed: float
     acceleration: float
-    squares: Floats  # (m/s)2 allowed at each share
+    squared_speeds: Floats  # (m/s)2 allowed at each sample
 
     def check_saved(self) -> bool:
         """Return whether the arrays of a restored leg have their shapes and are finite."""
-        sampled = (self.shares, self.ways, self.squares)
+        sampled = (self.distances, self.squared_speeds)
         shapes = self.points.shape == (4, 3) and all(each.shape == (SAMPLES,) for each in sampled)
         return shapes and all(bool(np.isfinite(each).all()) for each in (self.points, *sampled))
 
     def __init__(
         self, track: CopterTrack, end: Ned, leaving: Ned, onwards: Ned, limits: LegLimits, lateral: float, after: float
     ) -> None:
-        """`leaving`: start direction, zero for that of the motion; `lateral` m/s2; `after` m to the next point or 0."""
+        """track: where it starts. end: its point. leaving: start direction, zero for that of the motion.
+
+        onwards: end direction. limits: in every direction. lateral: m/s2 at bends. after: m to the next point, or 0.
+        """
         start = np.array((track.north, track.east, track.down))
         self.onwards = onwards
-        way = np.array(end) - start
+        offset = np.array(end) - start
         speed = sqrt(track.vn**2 + track.ve**2 + track.vd**2)
         first = np.array(leaving)
         if not first.any():
             motion = np.array((track.vn, track.ve, track.vd))
-            first = motion * (np.linalg.norm(way) / speed) if speed > MOVING else way
-        last = np.array(onwards) if any(onwards) else way
-        scale = min(1.0, LONGEST * float(np.linalg.norm(way)) / max(float(np.linalg.norm(first + last)), 1e-9))
+            first = motion * (np.linalg.norm(offset) / speed) if speed > MOVING else offset
+        last = np.array(onwards) if any(onwards) else offset
+        scale = min(1.0, LONGEST * float(np.linalg.norm(offset)) / max(float(np.linalg.norm(first + last)), 1e-9))
         self.points = np.stack((start, first * scale, np.array(end), last * scale))
-        shares = np.linspace(0.0, 1.0, SAMPLES)
-        places, slopes, bends = hermite(self.points, shares)
-        steps = np.sqrt(((places[1:] - places[:-1]) ** 2).sum(axis=1))
-        self.shares, self.ways = shares, np.concatenate(((0.0,), np.cumsum(steps)))
-        self.length = float(self.ways[-1])
-        self.way, self.speed = 0.0, max(speed, CREEP)
-        self.acceleration, self.squares = self._profile(slopes, bends, limits, lateral, after)
+        positions, slopes, bends = hermite(self.points, SHARES)
+        steps = np.sqrt(((positions[1:] - positions[:-1]) ** 2).sum(axis=1))
+        self.distances = np.concatenate(((0.0,), np.cumsum(steps)))
+        self.length = float(self.distances[-1])
+        self.travelled, self.speed = 0.0, max(speed, CREEP)
+        self.acceleration, self.squared_speeds = self._profile(slopes, bends, limits, lateral, after)
 
     def _profile(
         self, slopes: Floats, bends: Floats, limits: LegLimits, lateral: float, after: float
     ) -> tuple[float, Floats]:
-        """Return the acceleration along the curve (m/s2), and the largest squared speed at each sample."""
+        """Return the acceleration along the curve (m/s2), and the largest squared speed at each sample.
+
+        slopes, bends: first and second derivatives (SAMPLES, 3). The others as in `__init__`.
+        """
         lengths = np.maximum(np.sqrt((slopes**2).sum(axis=1)), 1e-9)
         crossed = np.cross(slopes, bends)
         curvature = np.sqrt((crossed**2).sum(axis=1)) / lengths**3  # 1/m
@@ -400,7 +404,7 @@ class SplineLeg:
         acceleration = BRAKE_SHARE * min(each.acceleration for each in within)
         squares: Floats = np.minimum(top**2, lateral / np.maximum(curvature, 1e-9))
         squares[-1] = min(float(squares[-1]), 2.0 * acceleration * NEXT_SHARE * after)
-        steps = np.diff(self.ways)
+        steps = np.diff(self.distances)
         for k in range(SAMPLES - 2, -1, -1):
             squares[k] = min(float(squares[k]), float(squares[k + 1] + 2.0 * acceleration * steps[k]))
         return acceleration, squares
@@ -408,31 +412,31 @@ class SplineLeg:
     @property
     def over(self) -> bool:
         """Whether the end is reached."""
-        return self.way >= self.length - 1e-6
+        return self.travelled >= self.length - 1e-6
 
     def advance(self, dt: float, track: CopterTrack) -> None:
         """Move the track along the curve for dt s."""
         before = self.speed
-        ahead = min(self.way + self.speed * dt, self.length)
-        allowed = sqrt(max(float(np.interp(ahead, self.ways, self.squares)), 0.0))
-        self.speed = max(min(self.speed + self.acceleration * dt, allowed), CREEP)
-        self.way = min(self.way + 0.5 * (before + self.speed) * dt, self.length)
-        share = float(np.interp(self.way, self.ways, self.shares))
+        next_distance = min(self.travelled + self.speed * dt, self.length)
+        speed_limit = sqrt(max(float(np.interp(next_distance, self.distances, self.squared_speeds)), 0.0))
+        self.speed = max(min(self.speed + self.acceleration * dt, speed_limit), CREEP)
+        self.travelled = min(self.travelled + 0.5 * (before + self.speed) * dt, self.length)
+        share = float(np.interp(self.travelled, self.distances, SHARES))
         (point,), (slope,), (bend,) = hermite(self.points, np.array((share,)))
         length = max(float(np.linalg.norm(slope)), 1e-9)
         tangent = slope / length
-        pull = (bend - tangent * float(bend @ tangent)) * (self.speed / length) ** 2  # towards the centre of the bend
+        centripetal = (bend - tangent * float(bend @ tangent)) * (self.speed / length) ** 2
         change = (self.speed - before) / dt if dt > 0.0 else 0.0
-        if self.over and self.squares[-1] < MOVING**2:
+        if self.over and self.squared_speeds[-1] < MOVING**2:
             self.speed = change = 0.0
-            pull = pull * 0.0
+            centripetal = centripetal * 0.0
         track.north, track.east, track.down = point.tolist()
         track.vn, track.ve, track.vd = (tangent * self.speed).tolist()
-        track.an, track.ae, track.ad = (tangent * change + pull).tolist()
+        track.an, track.ae, track.ad = (tangent * change + centripetal).tolist()
 
 
 def hermite(points: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return places, first and second derivatives (n, 3) of a curve: start, its vector, end, its vector (4, 3)."""
+    """Return positions, first and second derivatives (n, 3) of a curve: start, its vector, end, its vector (4, 3)."""
     start, leaving, end, arriving = points
     u = shares[:, None]
     cubic, square = 2.0 * start + leaving - 2.0 * end + arriving, -3.0 * start - 2.0 * leaving + 3.0 * end - arriving
@@ -444,7 +448,7 @@ def hermite(points: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def onwards(start: Ned, end: Ned, after: Ned | None, curved: bool) -> Ned:
-    """Return the vector in which a spline passes its point; `curved`: the next leg is a spline, too."""
+    """Return the vector in which a spline from start to end passes its point; `after` follows, `curved` if a spline."""
     a, b = (start, after) if curved and after is not None else (end, after) if after is not None else (start, end)
     vector = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    return vector if hypot(*vector) > MIN_LENGTH else (end[0] - start[0], end[1] - start[1], end[2] - start[2])
+    return vector if hypot(*vector) > MIN_TANGENT else (end[0] - start[0], end[1] - start[1], end[2] - start[2])

@@ -273,6 +273,7 @@ def control_plane(
 
 
 def _write_actuators(commands: Floats, throttle: float, aileron: float, elevator: float, rudder: float) -> None:
+    """Write throttle (0 to 1) and deflections (-1 to 1), limited, to the actuator row `commands`."""
     commands[1] = clamp(throttle, 0.0, 1.0)
     commands[FIRST_SERVO] = clamp(aileron, -1.0, 1.0)
     commands[FIRST_SERVO + 1] = clamp(elevator, -1.0, 1.0)
@@ -304,7 +305,10 @@ def _filter_airspeed(
 
 
 def _learn_roll_bias(roll_bias: float, speed: float, estimate: Floats, dt: float) -> float:
-    """Learn the roll estimate's bias from the turn rate while the wings are nearly level."""
+    """Learn the roll estimate's bias (rad) from the turn rate while the wings are nearly level.
+
+    speed: m/s through the air. dt: s.
+    """
     roll = estimate[ROLL]
     if abs(roll) > LEVEL or speed < 2.0 * LEAST_SPEED:
         return roll_bias
@@ -357,7 +361,7 @@ def _integrate(integral: float, step: float, deflection: float, limit: float, sl
 
 
 def _coordination(g: PlaneGains, speed: float, slip: float, estimate: Floats) -> float:
-    """Return rudder against slip and against yaw rates off the coordinated turn."""
+    """Return rudder against slip (m/s2) and against yaw rates off the coordinated turn at a speed (m/s)."""
     turn_rate = GRAVITY * sin(estimate[ROLL]) * cos(estimate[PITCH]) / maximum(speed, LEAST_SPEED)
     return clamp(-g.rudder_slip * slip - g.rudder_rate * (estimate[R] - turn_rate), -0.5, 0.5)
 

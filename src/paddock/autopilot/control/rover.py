@@ -96,7 +96,7 @@ def control_rover(
 
 
 def learn_speed_gain(g: RoverGains, m: RoverMemory, speed: float, dt: float) -> float:
-    """Learn the speed at full throttle, m/s, at steady speed.
+    """Learn the speed at full throttle, m/s, at steady speed. g, m: gains and memory. speed: m/s. dt: s.
 
     While the speed still grows, learn only if it already exceeds what the throttle should give.
     """
@@ -112,7 +112,10 @@ def learn_speed_gain(g: RoverGains, m: RoverMemory, speed: float, dt: float) -> 
 
 
 def learn_turn_gain(g: RoverGains, m: RoverMemory, speed: float, rate: float, dt: float) -> float:
-    """Learn the turn rate (Ackermann: curvature) at full steering, rad/s or 1/m."""
+    """Learn the turn rate (Ackermann: curvature) at full steering, rad/s or 1/m.
+
+    g, m: gains and memory. speed: m/s. rate: measured, rad/s. dt: s.
+    """
     gain = g.turn_gain if m.turn_gain == 0.0 else m.turn_gain
     ackermann = g.skid < 0.5
     turn = rate / speed_divisor(speed) if ackermann else rate
@@ -125,7 +128,7 @@ def learn_turn_gain(g: RoverGains, m: RoverMemory, speed: float, rate: float, dt
 
 
 def speed_divisor(speed: float) -> float:
-    """Return the speed, at least SLOWEST in size."""
+    """Return the speed, at least ROLLING_SPEED_MIN in size."""
     return maximum(speed, ROLLING_SPEED_MIN) if speed >= 0.0 else minimum(speed, -ROLLING_SPEED_MIN)
 
 
@@ -153,7 +156,7 @@ def control_turn_rate(
 def control_speed(
     target: float, g: RoverGains, m: RoverMemory, gain: float, speed: float, headroom: float, dt: float
 ) -> tuple[float, float, float]:
-    """Return throttle (-room to room), ramped speed and integral for a target speed.
+    """Return throttle (-headroom to headroom), ramped speed and integral for a target speed.
 
     Without `brake` the throttle never opposes the target direction.
 
@@ -181,7 +184,10 @@ def limit_slew(last: float, target: float, slew: float, dt: float) -> float:
 
 
 def mix(throttle: float, steering: float, skid: float, commands: Floats) -> None:
-    """Write the motors. Where a side of a skid-steered rover saturates, the turn has priority over the throttle."""
+    """Write the motors. Where a side of a skid-steered rover saturates, the turn has priority over the throttle.
+
+    throttle, steering: -1 to 1. skid: 1 for skid steering. commands: the actuator row.
+    """
     if skid < 0.5:
         commands[1] = throttle
         commands[SERVO_1] = steering

@@ -35,20 +35,20 @@ def leg_position(position: Point, start: Point, end: Point) -> LegPosition:
 
 
 def look_ahead(
-    on: LegPosition, position: Point, start: Point, end: Point, after: Point | None, distance: float
+    leg: LegPosition, position: Point, start: Point, end: Point, after: Point | None, distance: float
 ) -> Point:
     """Return the point of the path `distance` m from the position, or the nearest if the path is further away.
 
     Beyond the end the path continues to `after`, or straight on.
     """
-    if on.length <= 0.0:
+    if leg.length <= 0.0:
         return end
-    along = max(on.along + sqrt(max(distance * distance - on.across * on.across, 0.0)), 0.0)
-    if along > on.length and after is not None and after != end:
+    along = max(leg.along + sqrt(max(distance * distance - leg.across * leg.across, 0.0)), 0.0)
+    if along > leg.length and after is not None and after != end:
         following = leg_position(position, end, after)
         along = following.along + sqrt(max(distance * distance - following.across * following.across, 0.0))
         return _point_between(end, after, min(max(along, 0.0), following.length) / following.length)
-    return _point_between(start, end, along / on.length)
+    return _point_between(start, end, along / leg.length)
 
 
 def _point_between(start: Point, end: Point, share: float) -> Point:
@@ -86,7 +86,10 @@ def braking_speed(distance: float, speed_there: float, deceleration: float) -> f
 
 
 def circle_heading(position: Point, centre: Point, radius: float, clockwise: bool, distance: float) -> float:
-    """Return the course (rad) that leads onto a circle and around it."""
+    """Return the course (rad) that leads onto a circle and around it.
+
+    position, centre: m. radius: m. clockwise: seen from above. distance: look-ahead, m.
+    """
     north, east = position[0] - centre[0], position[1] - centre[1]
     way, off = 1.0 if clockwise else -1.0, hypot(north, east) - radius
     return atan2(east, north) + way * (0.5 * pi + atan2(off, distance))

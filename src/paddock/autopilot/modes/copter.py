@@ -55,7 +55,7 @@ class CopterMode(Mode):
         return LegLimits(self.level_limits(speed), self.copter.limits.up, self.copter.limits.down)
 
     def seek(self, north: float, east: float, down: float, dt: float, speed: float = float("nan")) -> None:
-        """Move the track towards a position."""
+        """Move the track towards a position (m) for dt s; `speed` m/s replaces WPNAV_SPEED unless NaN."""
         self.copter.track.seek(north, east, self.level_limits(speed), dt)
         self.seek_height(down, dt)
 
@@ -74,7 +74,7 @@ class CopterMode(Mode):
         self.copter.heading.turn_to(yaw, self.copter.slew_yaw, dt, ahead)
 
     def turn_towards(self, north: float, east: float, dt: float, wanted: object) -> None:
-        """Turn towards a position, if `wanted` and not too close; otherwise keep the heading."""
+        """Turn towards a position (m) for dt s, if `wanted` and not too close; otherwise keep the heading."""
         track = self.copter.track
         if wanted and track.distance(north, east) > FACING_DISTANCE:
             self.turn_to(bearing(north - track.north, east - track.east, 0.0), dt)
@@ -82,7 +82,7 @@ class CopterMode(Mode):
             self.copter.heading.spin(0.0, dt)
 
     def report(self, north: float, east: float, down: float, crosstrack: float = 0.0) -> None:
-        """Report distance and bearing of the target in the telemetry."""
+        """Report distance and bearing of the target (m) and the crosstrack error (m) in the telemetry."""
         estimate, telemetry = self.autopilot.estimate, self.autopilot.telemetry
         dn, de = north - estimate.north, east - estimate.east
         telemetry.aim(hypot(dn, de), bearing(dn, de, estimate.yaw), crosstrack)
@@ -309,6 +309,7 @@ class Orbit:
     _angle: float  # direction from the centre, once on the circle
 
     def __init__(self, mode: CopterMode, centre: Ned, radius: float, rate: float) -> None:
+        """centre, radius: m. rate: rad/s, + clockwise."""
         self.mode, self.radius = mode, max(radius, 0.0)
         self.north, self.east, self.down = centre
         self._wanted, self._rate = rate, 0.0

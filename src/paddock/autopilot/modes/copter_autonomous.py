@@ -275,7 +275,7 @@ class CopterGuided(CopterMode):
         return self.autopilot.now_us - self._target.time_us > STALE_US
 
     def _follow_moving(self, position: Ned, velocity: Ned, speed: float, dt: float) -> None:
-        """Follow a moving position; it stops where it is when the target expires."""
+        """Follow a position (m) that moves (m/s) for dt s at `speed` m/s; it stops when the target expires."""
         age = min(self.autopilot.now_us - self._target.time_us, STALE_US) * 1e-6
         vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else velocity
         north, east, down = (p + v * age for p, v in zip(position, velocity, strict=True))

@@ -99,7 +99,7 @@ class CopterCircle(CopterMode):
         self.set_circle(centre, radius, radians(self.value("CIRCLE_RATE")))
 
     def set_circle(self, centre: Ned, radius: float, rate: float, on_map: bool = False) -> None:
-        """Change the circle: centre, radius (m), rad/s (+ clockwise)."""
+        """Change the circle: centre, radius (m), rate (rad/s, + clockwise); `on_map`: jumps do not move it."""
         self.orbit, self._on_map = Orbit(self, centre, radius, rate), on_map
 
     def shift(self, north: float, east: float, down: float) -> None:
@@ -253,7 +253,7 @@ class LeanAxis:
     left: float = 0.0  # s until the braking ends
 
     def update(self, stick: float, speed: float, limits: "BrakeLimits", dt: float) -> None:
-        """Follow the pilot's lean (rad), or brake; `speed` m/s along the axis."""
+        """Follow the pilot's lean `stick` (rad), or brake, for dt s; `speed` m/s along the axis."""
         if stick != 0.0:
             self._follow(stick, limits, dt)
         elif self.phase == PILOT:

@@ -35,10 +35,10 @@ class PlaneMode(Mode):
         """Velocity, m/s north and east."""
         return self.autopilot.estimate.vn, self.autopilot.estimate.ve
 
-    def airspeed(self, wanted: float = nan) -> float:
+    def airspeed(self, target: float = nan) -> float:
         """Return an airspeed within the limits, m/s; AIRSPEED_CRUISE unless given."""
-        wanted = wanted if wanted > 0.0 else self.value("AIRSPEED_CRUISE")
-        return min(max(wanted, self.value("AIRSPEED_MIN")), self.value("AIRSPEED_MAX"))
+        target = target if target > 0.0 else self.value("AIRSPEED_CRUISE")
+        return min(max(target, self.value("AIRSPEED_MIN")), self.value("AIRSPEED_MAX"))
 
     def return_altitude(self) -> float:
         """Return the altitude of RTL, m down in the local frame."""
@@ -58,16 +58,16 @@ class PlaneMode(Mode):
         self.fly(0.0, down, speed, turning=1.0, heading=heading, **more)
 
     def follow(self, start: Point, end: Point, down: float, speed: float = nan, **more: float) -> None:
-        """Fly along a line over the ground."""
-        roll, across = roll_for_line(self.position, self.velocity, start, end, self.plane.nav)
+        """Fly along a line from start to end at an altitude (m down) and `speed` m/s; `more` of the setpoint."""
+        roll, crosstrack = roll_for_line(self.position, self.velocity, start, end, self.plane.nav)
         self.fly(roll, down, speed, **more)
-        self.report(end, across)
+        self.report(end, crosstrack)
 
     def circle(self, centre: Point, down: float, radius: float = 0.0, speed: float = nan) -> None:
-        """Circle a point; the radius is WP_LOITER_RAD unless given, + clockwise."""
-        wanted = radius or self.value("WP_LOITER_RAD")
-        size = max(abs(wanted), MIN_RADIUS)
-        side = size if wanted >= 0.0 else -size
+        """Circle a centre at an altitude (m down) and `speed` m/s; radius: m, + clockwise, default WP_LOITER_RAD."""
+        signed_radius = radius or self.value("WP_LOITER_RAD")
+        size = max(abs(signed_radius), MIN_RADIUS)
+        side = size if signed_radius >= 0.0 else -size
         self.fly(roll_for_circle(self.position, self.velocity, centre, side, self.plane.nav), down, speed)
         self.report(centre, self.autopilot.estimate.distance(centre) - size)
 

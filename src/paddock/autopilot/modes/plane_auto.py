@@ -32,7 +32,7 @@ class TakeoffRun:
     levelling: float = 0.0  # m below the altitude at which the pitch began to come down; 0: not yet
 
     def update(self, mode: "PlaneMode", down: float, pitch: float, dt: float) -> None:
-        """Fly one step of the climb to an altitude (m down), with a pitch (rad)."""
+        """Fly dt s of the climb to an altitude (m down), with a pitch (rad)."""
         estimate, plane = mode.autopilot.estimate, mode.plane
         if not self.launched:
             self._detect_launch(mode, dt)
@@ -88,10 +88,10 @@ class TakeoffRun:
     def _level_off(self, mode: "PlaneMode", down: float) -> float:
         """Return the share of the least pitch: it falls to 0 in the last TKOFF_PLIM_SEC of the climb."""
         estimate, seconds = mode.autopilot.estimate, mode.value("TKOFF_PLIM_SEC")
-        left = estimate.down - down
-        if self.levelling == 0.0 and seconds > 0.0 and estimate.vd < -0.1 and left <= -estimate.vd * seconds:
-            self.levelling = max(left, 0.1)
-        return min(max(left / self.levelling, 0.0), 1.0) if self.levelling > 0.0 else 1.0
+        remaining = estimate.down - down
+        if self.levelling == 0.0 and seconds > 0.0 and estimate.vd < -0.1 and remaining <= -estimate.vd * seconds:
+            self.levelling = max(remaining, 0.1)
+        return min(max(remaining / self.levelling, 0.0), 1.0) if self.levelling > 0.0 else 1.0
 
 
 class LandingStage(IntEnum):
@@ -137,10 +137,10 @@ class Landing:
         estimate = mode.autopilot.estimate
         north, east = self.target[0] - self.start[0], self.target[1] - self.start[1]
         length = max(hypot(north, east), 1.0)
-        left = ((self.target[0] - estimate.north) * north + (self.target[1] - estimate.east) * east) / length
+        remaining = ((self.target[0] - estimate.north) * north + (self.target[1] - estimate.east) * east) / length
         height, sink = self.target[2] - estimate.down, estimate.vd
         if self.stage is not LandingStage.FLARE:
-            self._next_stage(mode, height, sink, left, length)
+            self._next_stage(mode, height, sink, remaining, length)
         further = BEYOND / length
         end: Point = self.target[0] + north * further, self.target[1] + east * further
         roll, across = roll_for_line(mode.position, mode.velocity, self.start[:2], end, mode.plane.nav)
@@ -148,7 +148,7 @@ class Landing:
         if self.stage is LandingStage.FLARE:
             self._flare(mode, roll, height, dt)
         else:
-            down = self._slope(mode, left, length)
+            down = self._slope(mode, remaining, length)
             mode.fly(roll, down, self._airspeed(mode, nav.speed))
         return False
 
@@ -157,20 +157,23 @@ class Landing:
             return mode.value("LAND_PF_ARSPD")
         return mode.value("TECS_LAND_ARSPD") if mode.value("TECS_LAND_ARSPD") > 0.0 else wanted
 
-    def _next_stage(self, mode: "PlaneMode", height: float, sink: float, left: float, length: float) -> None:
-        """Begin the flare at its height, or its time before touchdown, or beyond the landing point."""
+    def _next_stage(self, mode: "PlaneMode", height: float, sink: float, remaining: float, length: float) -> None:
+        """Begin the flare at its height, or its time before touchdown, or beyond the landing point.
+
+        height: m. sink: m/s. remaining: m to the landing point. length: m of the approach.
+        """
         seconds = mode.value("LAND_FLARE_SEC")
-        soon = seconds > 0.0 and height <= sink * seconds and left < 0.5 * length
-        if height <= mode.value("LAND_FLARE_ALT") or soon or left <= 0.0:
+        soon = seconds > 0.0 and height <= sink * seconds and remaining < 0.5 * length
+        if height <= mode.value("LAND_FLARE_ALT") or soon or remaining <= 0.0:
             self.stage = LandingStage.FLARE
             self.flare_height, self.flare_sink = max(height, 0.5), max(sink, LEAST_SINK)
             speed = hypot(*mode.velocity)
-            text = f"Flare {height:.1f}m sink={sink:.2f} speed={speed:.1f} dist={left:.1f}"
+            text = f"Flare {height:.1f}m sink={sink:.2f} speed={speed:.1f} dist={remaining:.1f}"
             mode.autopilot.send_text(Severity.INFO, text)
         elif mode.value("LAND_PF_ARSPD") > 0.0 and height <= mode.value("LAND_PF_ALT"):
             self.stage = LandingStage.PREFLARE
 
-    def _slope(self, mode: "PlaneMode", left: float, length: float) -> float:
+    def _slope(self, mode: "PlaneMode", remaining: float, length: float) -> float:
         """Return the altitude (m down) on the slope to the point where the flare begins, ahead by the lag of TECS."""
         speed = max(hypot(*mode.velocity), 0.5)
         drop = max(self.target[2] - self.start[2], 0.0)
@@ -181,7 +184,7 @@ class Landing:
         mean = max(FLARE_AIM * mode.value("TECS_LAND_SINK") + (1.0 - FLARE_AIM) * sink, 0.1)
         distance = min(speed * aim / mean, 0.5 * length)
         slope = (drop - aim) / max(length - distance, 1.0)
-        ahead = min(max(left - speed * HEIGHT_TIME, -BEYOND), length)
+        ahead = min(max(remaining - speed * HEIGHT_TIME, -BEYOND), length)
         return self.target[2] - min(aim + slope * (ahead - distance), drop)
 
     def _flare(self, mode: "PlaneMode", roll: float, height: float, dt: float) -> None:

@@ -93,7 +93,7 @@ def _default(quick: bool) -> Iterator[Result]:
     from paddock.planning.from_scenario import setup_of
     from paddock.planning.solver.costs import Costs
     from paddock.planning.solver.methods.annealing import value
-    from paddock.planning.solver.methods.routing import chosen_headings, ways_in_tenths
+    from paddock.planning.solver.methods.routing import chosen_headings, distances_in_decimetres
 
     for uavs, tasks, side in ((4, 20, 2500.0),) if quick else ((10, 100, 2500.0), (20, 500, 5000.0)):
         setup = setup_of(generate(1, uavs=uavs, tasks=tasks, area=(side, side), range=None, separation=None))
@@ -108,7 +108,7 @@ def _default(quick: bool) -> Iterator[Result]:
         if not PYTHON.exists():
             print(f"paddock: {case}: OR-Tools is missing; `make bench-peers` installs it and compares", file=sys.stderr)
             continue
-        given = json.dumps({"vehicles": uavs, "ways": ways_in_tenths(costs, 0).tolist()})
+        given = json.dumps({"vehicles": uavs, "ways": distances_in_decimetres(costs, 0).tolist()})
         theirs = run_peer("ortools", str(10.0 * seconds if quick else 20.0), given=given)
         headed = Costs(costs.problem.with_headings(chosen_headings(costs, theirs["orders"])))
         _, total = value(headed, theirs["orders"])

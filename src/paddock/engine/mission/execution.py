@@ -28,8 +28,7 @@ from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.events import home_of
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.records import record
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle, record
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Status
 from paddock.planning.solver.transits import Transits

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.mission.records import record
 from paddock.planning.mission.station import Row
-from paddock.planning.mission.vehicles import MEMBER, Bools
+from paddock.planning.mission.vehicles import MEMBER, Bools, record
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints

@@ -30,7 +30,6 @@ from paddock.planning.from_scenario import (
 )
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.state import MissionView, TaskView, VehicleView, ZoneView
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Plan
@@ -40,6 +39,7 @@ from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
+from paddock.wire.mission_results import MissionView, TaskView, VehicleView, ZoneView
 from paddock.wire.results import PlannedRoute
 from paddock.world.archive import typed
 from paddock.world.fleet import Ints

@@ -35,13 +35,13 @@ from paddock.planning.geometry.tangent_search import (
     Heap,
     Ints,
     Visited,
-    leave,
-    leave_start,
-    settled_at,
+    expand,
+    expand_start,
+    initial_states,
+    settle,
     tails_of,
     turn_between,
     turned,
-    unvisited,
 )
 from paddock.planning.geometry.wind import held_line, held_turn, intercept
 from paddock.planning.geometry.zone_map import ZoneMap
@@ -194,7 +194,7 @@ def wanted_turns(rows: Ints, goals: Floats) -> Ints:
     return wanted[:n]
 
 
-def flood(
+def dijkstra(
     w: Walls, circles: Floats, links: TangentLinks, ends: WayEnds, side: float, far: FarEnds, wanted: Ints, best: Floats
 ) -> Visited:
     """Write the quickest ways to the wanted goals into `best`; the first circle to one side (0: any).
@@ -202,19 +202,19 @@ def flood(
     Returns the states of the search. It ends where no way on, however straight, could be quicker to any goal.
     """
     n, s = len(circles), len(ends.starts)
-    visited = unvisited(w, circles, links, ends)
+    visited = initial_states(w, circles, links, ends)
     heap: Heap = [(inf, int64(0))]
     heap.pop()
     for i in range(s):
-        leave_start(w, i, circles, ends, side, visited, heap)
+        expand_start(w, i, circles, ends, side, visited, heap)
     while len(heap) > 0:
         total, state = heappop(heap)
         circle = state % n if state < s * n else links.target[state - s * n]
-        if total > visited.cost[state] + 1e-9 or not useful(
+        if total > visited.cost[state] + 1e-9 or not may_improve(
             total, circles[circle], float(visited.heading[state]), far, wanted, best
         ):
             continue
-        if settled_at(w, state, circle, circles, ends, visited):
+        if settle(w, state, circle, circles, ends, visited):
             so_far, course, reach = (
                 float(visited.cost[state]),
                 float(visited.heading[state]),
@@ -222,11 +222,11 @@ def flood(
             )
             to, on = far.tails[circle], far.headings[circle]
             arrive(circles[circle], state, so_far, course, reach, to, on, far, wanted, ends, best)
-            leave(state, circle, circles, links, ends, visited, heap)
+            expand(state, circle, circles, links, ends, visited, heap)
     return visited
 
 
-def useful(cost: float, circle: Floats, heading: float, far: FarEnds, wanted: Ints, best: Floats) -> bool:
+def may_improve(cost: float, circle: Floats, heading: float, far: FarEnds, wanted: Ints, best: Floats) -> bool:
     """Return whether a straight way on from an arrival, after some metres, could be the quickest to a wanted goal."""
     x, y = point_at(circle, heading)
     for q in wanted:  # noqa: SIM110 (compiled)
@@ -253,7 +253,7 @@ def ways_from(
             to[wanted], on[wanted] = direct[i], courses[i]
             room = free_turn(w, turns[i], heading)
             arrive(turns[i], -1, 0.0, heading, room, to, on, far, wanted, ends, best)
-    visited = flood(w, circles, links, ends, 1.0 - 2.0 * alternative if free else 0.0, far, wanted, best)
+    visited = dijkstra(w, circles, links, ends, 1.0 - 2.0 * alternative if free else 0.0, far, wanted, best)
     for q in wanted:
         k = q // 2
         row = table[rows[k], alternative]

@@ -4,7 +4,7 @@ The order of swaths comes from patterns within a cell, the order of cells, then 
 the right is node 2 k, to the left node 2 k + 1. A reversed connection has the same length, so reversing a part of the
 tour changes only the connections at its two ends.
 
-A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). In a field whose turns
+A turn is the shortest Dubins path if that is clear, otherwise a detour (`zone_map.py`). In a field whose turns
 stay inside, each swath ends where a full circle to one side fits inside: in a convex field the hull of two such
 circles, which contains the turn, is inside. Swaths also end where they would leave the field, as beside a concave
 corner, and those that no turn inside connects are left out. In other fields turns stay as close to it as possible.
@@ -31,7 +31,7 @@ from paddock.errors import InvalidValueError
 from paddock.planning.geometry.dubins import dubins, dubins_lengths, turning_paths
 from paddock.planning.geometry.path import Path, Segment, line
 from paddock.planning.geometry.shapes import CALM, Drift, InfeasibleError
-from paddock.planning.geometry.sweep import Cell, Limits, Sweep, lines_of
+from paddock.planning.geometry.sweep import Cell, Limits, Sweep, swath_lines
 from paddock.planning.geometry.wind import over_ground, turns_in_wind
 from paddock.planning.geometry.zone_map import ZoneMap
 from paddock.planning.geometry.zones import DRAWN, CircleZone, PolygonZone, Zone, blocked_by
@@ -404,5 +404,5 @@ def _ordered(turns: Turns, cells: Sequence[Cell], first: int) -> Nodes:
 def corner_near(sweep: Sweep, x: float, y: float) -> int:
     """Return the node at a corner of a cell whose start is closest to a point (m)."""
     corners = [node for cell in sweep.cells for k in (cell[0], cell[-1]) for node in (2 * k, 2 * k + 1)]
-    starts, _ = poses_of(sweep.to_world(lines_of(sweep.swaths)))
+    starts, _ = poses_of(sweep.to_world(swath_lines(sweep.swaths)))
     return corners[int(np.argmin(arrays.hypot(*(starts[corners, :2] - (x, y)).T)))]

@@ -43,7 +43,7 @@ from paddock.planning.geometry.shapes import (
     check_positive,
     check_radius,
 )
-from paddock.planning.geometry.sweep import TURN, Limits, Sweep, best_sweep, covered_by, lines_of
+from paddock.planning.geometry.sweep import TURN, Limits, Sweep, best_sweep, covered_by, swath_lines
 from paddock.planning.geometry.zones import Zone
 from paddock.world.columns import Floats
 
@@ -164,7 +164,7 @@ class PolygonShape:
     @cached_property
     def swaths(self) -> Floats:
         """The ends of all swaths in m, (n, 2, 2), in no particular order."""
-        return self.sweep.to_world(lines_of(self.sweep.swaths))
+        return self.sweep.to_world(swath_lines(self.sweep.swaths))
 
     @cached_property
     def entry(self) -> Entry:
@@ -240,7 +240,7 @@ class PolygonShape:
 
     def _along(self, sweep: Sweep, field: ObstructedField, radius: float, drift: Drift, detours: bool = True) -> Path:
         first = corner_near(sweep, *(self.start or self.entry[:2]))
-        lines = sweep.to_world(lines_of(sweep.swaths))
+        lines = sweep.to_world(swath_lines(sweep.swaths))
         return flown_over(Turns(field, lines, radius, drift, self.spacing, detours), sweep, first)
 
     @property

@@ -62,10 +62,10 @@ def swaths_over(region: MultiPolygon, limits: Limits, edges: Floats, spacing: fl
     swaths = [
         Swath(float(y), left, right, row)
         for row, (y, band, block) in enumerate(zip(middles, bands, blocks, strict=True))
-        for left, right in without(merged(_reach(band, spacing), spacing, block), block)
+        for left, right in subtract(merged(_reach(band, spacing), spacing, block), block)
     ]
     check_count(len(swaths), spacing)
-    swaths = with_room(swaths, limits)
+    swaths = shortened_for_turns(swaths, limits)
     long = [s for s in swaths if s.right - s.left >= SHORTEST * spacing]
     return long or sorted(swaths, key=lambda s: s.left - s.right)[:1]
 
@@ -103,7 +103,7 @@ def merged(intervals: list[Interval], gap: float = 0.0, blocks: Sequence[Interva
     return joined
 
 
-def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]:
+def subtract(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]:
     """Return the parts of intervals outside the blocks, except those without a length."""
     for low, high in blocks:
         parts = [((left, min(right, low)), (max(left, high), right)) for left, right in intervals]
@@ -111,7 +111,7 @@ def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]
     return [(left, right) for left, right in intervals if right - left > LEAST]
 
 
-def lines_of(swaths: list[Swath]) -> Floats:
+def swath_lines(swaths: list[Swath]) -> Floats:
     """Return the ends of swaths, (n, 2, 2)."""
     lines = np.array([[(s.left, s.y), (s.right, s.y)] for s in swaths]).reshape(-1, 2, 2)
     for k, swath in enumerate(swaths):
@@ -125,11 +125,11 @@ def lines_of(swaths: list[Swath]) -> Floats:
 RETREATS = np.linspace(0.0, 2.0, 33)  # turn radii by which a swath is shortened near a wall
 
 
-def with_room(swaths: list[Swath], limits: Limits) -> list[Swath]:
+def shortened_for_turns(swaths: list[Swath], limits: Limits) -> list[Swath]:
     """Return the swaths, shortened until a full turn to one side fits between each end and the walls."""
     if limits.radius == 0.0 or limits.walls.is_empty or not swaths:
         return swaths
-    lines = lines_of(swaths)
+    lines = swath_lines(swaths)
     lengths = np.array([s.right - s.left for s in swaths])
     ahead = limits.radius * (lines[:, 1] - lines[:, 0]) / lengths[:, None]
     inward = np.stack([ahead, -ahead], axis=1)[:, :, None]  # of both ends, (n, 2, 1, 2)
@@ -205,11 +205,11 @@ ROUNDS, HEIGHTS = 24, 7
 WORTH = 0.1  # square spacings, and spacings times turn radii, that a patch near a wall must cover
 
 
-def patched(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: float) -> list[Swath]:
+def fill_gaps(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: float) -> list[Swath]:
     """Return the swaths, with patches that cover the rest except slivers and places without room for turns."""
     vain: set[bytes] = set()  # pieces that no patch covers
     for _ in range(ROUNDS):
-        missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
+        missed = shapely.get_parts(region.difference(covered_by(swath_lines(swaths), spacing)))
         areas = shapely.area(missed)
         order = np.argsort(-areas, kind="stable")
         still = areas.sum() - np.concatenate([[0.0], np.cumsum(areas[order])])[:-1]
@@ -238,8 +238,8 @@ def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
     if limits.radius > 0.0 and not limits.walls.is_empty:
         sides = np.diff(shapely.get_coordinates(shapely.oriented_envelope(piece)), axis=0)
         east, north = sides[int(np.argmax(arrays.hypot(*sides.T)))].tolist()
-        swaths = with_room(swaths + _lying(piece, limits, atan2(north, east)), limits)
-    reached = shapely.buffer(shapely.linestrings(lines_of(swaths)), 0.5 * spacing)
+        swaths = shortened_for_turns(swaths + _lying(piece, limits, atan2(north, east)), limits)
+    reached = shapely.buffer(shapely.linestrings(swath_lines(swaths)), 0.5 * spacing)
     gains = shapely.area(shapely.intersection([piece], reached))
     least = WORTH * spacing * max(spacing, limits.radius) if limits.radius > 0.0 else 0.0
     return swaths[int(np.argmax(gains))] if swaths and max(gains) > least else None
@@ -257,7 +257,7 @@ def _lying(piece: Polygon, limits: Limits, turned: float) -> list[Swath]:
     heights = np.linspace(low_y, high_y, HEIGHTS)
     swaths = []
     for y, block in zip(heights.tolist(), blocked(stops, heights, low_x - 1.0, high_x + 1.0), strict=True):
-        for left, right in without([(low_x, high_x)], block):
+        for left, right in subtract([(low_x, high_x)], block):
             x, half = 0.5 * (left + right), 0.5 * (right - left)
             swaths.append(Swath(s * x + c * y, c * x - s * y - half, c * x - s * y + half, -1, turned))
     return swaths
@@ -343,9 +343,9 @@ def swept(region: MultiPolygon, limits: Limits, spacing: float, angle: float, wa
     kept = Limits(stops.buffer(-touching, join_style="mitre"), walls, limits.radius)
     sweeps = []
     for edges in layouts(turned, spacing)[:ways]:
-        swaths = patched(turned, kept, swaths_over(turned, kept, edges, spacing), spacing)
+        swaths = fill_gaps(turned, kept, swaths_over(turned, kept, edges, spacing), spacing)
         whole = limits.radius == 0.0 or limits.walls.is_empty  # all but slivers
-        missed = 0.0 if whole else turned.difference(covered_by(lines_of(swaths), spacing)).area
+        missed = 0.0 if whole else turned.difference(covered_by(swath_lines(swaths), spacing)).area
         sweeps.append(replace(frame, swaths=swaths, cells=cells_of(swaths), missed=missed))
     return _cheapest(sweeps, spacing)
 

@@ -86,7 +86,7 @@ class Visited(NamedTuple):
     tail_headings: Floats  # rad, when leaving it
 
 
-def unvisited(w: Walls, circles: Floats, links: TangentLinks, ends: WayEnds) -> Visited:
+def initial_states(w: Walls, circles: Floats, links: TangentLinks, ends: WayEnds) -> Visited:
     """Return the states before a search."""
     n, count = len(circles), len(ends.starts) * len(circles) + len(links.target)
     tails, tail_headings = tails_of(w, circles, ends)
@@ -105,13 +105,13 @@ def unvisited(w: Walls, circles: Floats, links: TangentLinks, ends: WayEnds) -> 
 def _search(w: Walls, circles: Floats, links: TangentLinks, ends: WayEnds) -> tuple[float, Ints]:
     """Return metres flown on the quickest way, and its circles: a start, others, a goal, numbered in that order."""
     n, s, g = len(circles), len(ends.starts), len(ends.goals)
-    visited = unvisited(w, circles, links, ends)
+    visited = initial_states(w, circles, links, ends)
     # numbers in the heap: ways to the goal after a state, ways straight to it, states
     direct = len(visited.cost) * g
     heap: Heap = [(inf, int64(direct + s * g))]
     heap.pop()
     for i in range(s):
-        leave_start(w, i, circles, ends, 0.0, visited, heap)
+        expand_start(w, i, circles, ends, 0.0, visited, heap)
     while len(heap) > 0:
         total, number = heappop(heap)
         if number < direct + s * g:
@@ -120,12 +120,12 @@ def _search(w: Walls, circles: Floats, links: TangentLinks, ends: WayEnds) -> tu
         circle: Any = state % n if state < s * n else links.target[state - s * n]
         x, y = point_at(circles[circle], visited.heading[state])
         late = total > visited.cost[state] + 1e-9 + remaining(x, y, ends)
-        if not late and settled_at(w, state, circle, circles, ends, visited):
-            leave(state, circle, circles, links, ends, visited, heap)
+        if not late and settle(w, state, circle, circles, ends, visited):
+            expand(state, circle, circles, links, ends, visited, heap)
     return inf, empty(0, int64)
 
 
-def leave_start(w: Walls, i: int, circles: Floats, ends: WayEnds, side: float, visited: Visited, heap: Heap) -> None:
+def expand_start(w: Walls, i: int, circles: Floats, ends: WayEnds, side: float, visited: Visited, heap: Heap) -> None:
     """All ways from a start: to the goals, and on to the circles to one side (0: any). A heading of NaN is free."""
     n, g, start = len(circles), len(ends.goals), ends.starts[i]
     direct = len(visited.cost) * g
@@ -145,7 +145,7 @@ def leave_start(w: Walls, i: int, circles: Floats, ends: WayEnds, side: float, v
             _arrive(i * n + j, -1, circles[j], cost, heading, ends, visited, heap)
 
 
-def leave(
+def expand(
     state: int, circle: int, circles: Floats, links: TangentLinks, ends: WayEnds, visited: Visited, heap: Heap
 ) -> None:
     """All ways on from a state: to the goals, and over the links."""
@@ -181,7 +181,7 @@ def _arrive(
     heappush(heap, (cost + remaining(x, y, ends), int64(number)))
 
 
-def settled_at(w: Walls, state: int, circle: int, circles: Floats, ends: WayEnds, visited: Visited) -> bool:
+def settle(w: Walls, state: int, circle: int, circles: Floats, ends: WayEnds, visited: Visited) -> bool:
     """Settle a state, unless an earlier arrival on the circle gets where it is, for no more."""
     other, last = visited.settled[circle], -1
     while other >= 0:  # the cheapest first
@@ -226,33 +226,33 @@ LAST_STEP = 1e-7
 ROUNDS = 4  # factor per step
 
 
-def _laid(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
+def _build_way(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
     """Write the segments (2 n, 5) of the way over a row of circles (n, 9); return the metres flown, inf: none."""
     total, heading = 0.0, at.heading
     for i in range(len(row)):
         radius, way = row[i, RADIUS], row[i, WAY]
-        length, leave = 0.0, heading if isnan(arrival) else arrival
+        length, course = 0.0, heading if isnan(arrival) else arrival
         if i + 1 < len(row):
-            length, leave = tangent(
+            length, course = tangent(
                 row[i, X], row[i, Y], radius, way, row[i + 1, X], row[i + 1, Y], row[i + 1, RADIUS], row[i + 1, WAY]
             )
         if length == inf:
             return inf
-        turn = 0.0 if radius == 0.0 else turn_between(way, heading, leave)
+        turn = 0.0 if radius == 0.0 else turn_between(way, heading, course)
         x, y = point_at(row[i], heading)
         if turn > 0.0 and arc_entry(w, row[i, X], row[i, Y], radius, heading - way * 0.5 * pi, way, turn)[1] >= 0:
             return inf
-        _put(out[2 * i], x, y, heading, turn * radius, way / radius if radius > 0.0 else 0.0)
-        x, y = point_at(row[i], leave)
-        if length > 0.0 and line_entry(w, x, y, cos(leave), sin(leave), length)[1] >= 0:
+        _write_segment(out[2 * i], x, y, heading, turn * radius, way / radius if radius > 0.0 else 0.0)
+        x, y = point_at(row[i], course)
+        if length > 0.0 and line_entry(w, x, y, cos(course), sin(course), length)[1] >= 0:
             return inf
-        _put(out[2 * i + 1], x, y, leave, length, 0.0)
-        total += turned(row[i], heading, turn, at) + held_line(length, leave, at.wx, at.wy)
-        heading = leave
+        _write_segment(out[2 * i + 1], x, y, course, length, 0.0)
+        total += turned(row[i], heading, turn, at) + held_line(length, course, at.wx, at.wy)
+        heading = course
     return total
 
 
-def _put(out: Floats, x: float, y: float, heading: float, length: float, curvature: float) -> None:
+def _write_segment(out: Floats, x: float, y: float, heading: float, length: float, curvature: float) -> None:
     out[0], out[1], out[2], out[3], out[4] = x, y, heading, length, curvature
 
 
@@ -270,7 +270,7 @@ def _with_best_ends(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Flo
         for j in range(len(at.goals)):
             if at.arrivals[j] == arrival or (isnan(at.arrivals[j]) and isnan(arrival)):
                 row[-1] = at.goals[j]
-                length = _laid(w, row, at, arrival, out)
+                length = _build_way(w, row, at, arrival, out)
                 if length < best:
                     best, start, goal = length, i, j
     row[0], row[-1] = at.starts[start], at.goals[goal]
@@ -292,7 +292,7 @@ def _shorten(w: Walls, row: Floats, at: WayEnds, arrival: float) -> Floats:
                 break
         step *= 0.5
     _with_best_ends(w, row, at, arrival, out)  # a trial may have left others
-    _laid(w, row, at, arrival, out)
+    _build_way(w, row, at, arrival, out)
     return out
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import ceil, inf, isfinite, pi
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,9 @@ class _Volume:
 
 @dataclass(frozen=True)
 class CircleZone(_Volume):
-    """All within a radius of a place."""
+    """All within a radius of a point."""
 
+    kind: ClassVar[str] = "circle"
     name: str
     x: float  # m east
     y: float  # m north
@@ -104,6 +105,7 @@ class CircleZone(_Volume):
 class PolygonZone(_Volume):
     """All inside a simple polygon, either way round; the last point joins the first."""
 
+    kind: ClassVar[str] = "polygon"
     name: str
     points: tuple[tuple[float, float], ...]  # m east, north
     floor: float = -inf

@@ -11,9 +11,8 @@ from paddock.compute.math import hypot
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.zones import Zone, blocked_by
-from paddock.planning.mission.records import MoveTask, RouteInputs, TaskRest
-from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
+from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, moved
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, RouteInputs, TaskRest
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Vehicle
 from paddock.planning.solver.routes import Leg, Route, route_of

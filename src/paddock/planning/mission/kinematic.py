@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.records import RouteInputs, record
 from paddock.planning.mission.station import Row
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionVehicle, rebuilt_route
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionVehicle, RouteInputs, rebuilt_route, record
 from paddock.planning.solver.layers import poses_on
 from paddock.planning.solver.routes import STATUSES, Route
 from paddock.world.archive import typed

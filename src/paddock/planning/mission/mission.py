@@ -36,10 +36,9 @@ from paddock.planning.mission.over_radio import (
     take_reports,
     update_contacts,
 )
-from paddock.planning.mission.records import MoveTask, RemoveTask, Request, RouteInputs
-from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
+from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
 from paddock.planning.mission.station import VehicleReports
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, with_rest
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, RouteInputs, with_rest
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.layers import raised
 from paddock.planning.solver.methods import MethodResult

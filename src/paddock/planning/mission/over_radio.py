@@ -27,10 +27,17 @@ from paddock.planning.mission.events import (
     invalidate_assignee,
     straight_home,
 )
-from paddock.planning.mission.records import RouteInputs
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
 from paddock.planning.mission.station import StationContact, VehicleReport, VehicleReports, route_key
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, MissionFleet, MissionVehicle, rebuilt_route
+from paddock.planning.mission.vehicles import (
+    LONGEST,
+    MEMBER,
+    Bools,
+    MissionFleet,
+    MissionVehicle,
+    RouteInputs,
+    rebuilt_route,
+)
 from paddock.planning.solver.layers import raised
 from paddock.planning.solver.problem import LostLink
 from paddock.planning.solver.routes import STATUS_ON, Route, Status

@@ -1,16 +1,12 @@
-"""The state of a mission: its log, its tasks, its vehicles, and the transitions at the end of a leg; and immutable
-views.
-
-`MissionView` and its parts are for local readers and for clients over the wire.
-"""
+"""The state of a mission: log, tasks, vehicles, pending requests, and the transitions at the end of a leg."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -18,22 +14,24 @@ from annotated_types import Ge
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.geometry.zones import Zone
-from paddock.planning.mission.records import (
-    Request,
-    RouteInputs,
-    record,
-    requests_from,
-    tasks_from,
-    zones_from,
-)
+from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.mission.station import StationContact
-from paddock.planning.mission.vehicles import LONGEST, MissionFleet, MissionVehicle, rebuilt_route
+from paddock.planning.mission.vehicles import (
+    LONGEST,
+    SHAPES,
+    MissionFleet,
+    MissionVehicle,
+    RouteInputs,
+    rebuilt_route,
+    record,
+    vehicles_from,
+)
 from paddock.planning.solver.costs import Costs, Covered
-from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.planning.solver.routes import STATUS_ON, Leg, Route, Status
+from paddock.wire.mission_results import LogEntry
 from paddock.world.archive import typed
-from paddock.world.columns import FARTHEST, Floats
+from paddock.world.columns import FARTHEST
 from paddock.world.parts import child, fill, flag, fresh, part, plain, rows, value
 
 if TYPE_CHECKING:
@@ -41,16 +39,26 @@ if TYPE_CHECKING:
     from paddock.planning.mission.over_radio import Onboard
 
 
-class LogEntry(NamedTuple):
-    """An event of a mission."""
+@dataclass(frozen=True)
+class MoveTask:
+    """A request to move a task."""
 
-    time: float  # s
-    kind: str  # of the entry: planned, assigned, started, completed, undone, state, task, damage, zone, ...
-    vehicle: str | None = None  # the vehicle it concerns
-    task: str | None = None  # the task it concerns
-    detail: str = ""  # a state, a reason or an amount
-    travelled: float | None = None  # m that the vehicle had flown by then
+    kind: ClassVar[str] = "move"
+    task: str
+    x: float  # m east
+    y: float  # m north
 
+
+@dataclass(frozen=True)
+class RemoveTask:
+    """A request to remove a task."""
+
+    kind: ClassVar[str] = "remove"
+    task: str
+
+
+Request = ScheduledEvent | MoveTask | RemoveTask
+CHANGES: dict[str, type[Any]] = {"move": MoveTask, "remove": RemoveTask}
 
 TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
 
@@ -125,6 +133,50 @@ class MissionChange:
 
 Negotiator = Callable[[Costs, list[int], list[list[int]]], "Negotiated"]
 """Lets the vehicles of some rows negotiate over radio; they keep the tasks of their present orders."""
+
+
+def tasks_from(saved: Any) -> list[Task]:
+    """Return tasks."""
+    return [task_from(row) for row in saved]
+
+
+def task_from(row: Mapping[str, Any]) -> Task:
+    """Return a task."""
+    return Task(**{**row, "shape": SHAPES[row["shape"]["kind"]](**_arguments(row["shape"]))})
+
+
+def zones_from(saved: Any) -> list[Zone]:
+    """Return no-fly zones."""
+    return [zone_from(row) for row in saved]
+
+
+def zone_from(row: Mapping[str, Any]) -> Zone:
+    """Return a no-fly zone."""
+    return (CircleZone if row["kind"] == "circle" else PolygonZone)(**_arguments(row))
+
+
+def requests_from(saved: Any) -> list[Request]:
+    """Return requests."""
+    return [_request(row) for row in saved]
+
+
+def _request(row: Mapping[str, Any]) -> Request:
+    values = {name: value for name, value in row.items() if name != "kind"}
+    if row["kind"] != ScheduledEvent.kind:
+        request: Request = typed(CHANGES[row["kind"]], values, "request")
+        return request
+    read: dict[str, Any] = {"task": task_from, "vehicle": lambda tree: vehicles_from([tree])[0], "zone": zone_from}
+    values = {name: read[name](value) if name in read else value for name, value in values.items()}
+    return ScheduledEvent(**values)
+
+
+def _arguments(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _tuples(value) for name, value in row.items() if name != "kind"}
+
+
+def _tuples(value: Any) -> Any:
+    """Convert lists to tuples, recursively."""
+    return tuple(_tuples(entry) for entry in value) if isinstance(value, (list, tuple)) else value
 
 
 def jobs_from(saved: Any) -> dict[str, Job]:
@@ -364,71 +416,3 @@ class MissionData:
                 return
             job.state, job.completed, job.doing = "completed", self.time, False
             self.log_event("completed", vehicle, leg.task)
-
-
-class TaskView(NamedTuple):
-    """A task."""
-
-    name: str
-    kind: str  # point, line, circle, area, polygon
-    state: str  # unassigned, assigned, completed, undone
-    vehicle: str | None  # assigned to, or done by
-    doing: bool  # in progress
-    reason: str  # why it is undone
-    outline: Floats  # (k, 2) m
-    height: float | None  # m
-
-
-class ZoneView(NamedTuple):
-    """A no-fly zone."""
-
-    name: str
-    outline: Floats  # (k, 2) m
-    floor: float | None = None  # m; None: from the ground
-    ceiling: float | None = None  # m; None: unlimited
-
-
-class VehicleView(NamedTuple):
-    """A vehicle that takes part."""
-
-    name: str
-    status: str  # idle, transit, busy, damaged, returning, home, diverted, missing
-    task: str | None  # the task in progress
-    ahead: tuple[str, ...]  # remaining tasks
-    progress: float  # m flown on its route
-    length: float  # m of its route
-    travelled: float  # m flown in total, before any damage
-    contact: bool = True  # its reports arrive
-
-
-class MissionView(NamedTuple):
-    """The state of a mission at one tick."""
-
-    time: float  # s
-    tasks: tuple[TaskView, ...]
-    zones: tuple[ZoneView, ...]
-    vehicles: tuple[VehicleView, ...]
-    finished: bool
-    metrics: dict[str, Any]
-    log: tuple[LogEntry, ...]
-
-
-def tree_of(view: MissionView) -> dict[str, Any]:
-    """Return a view as plain values and arrays."""
-    rows = {name: [row._asdict() for row in getattr(view, name)] for name in ("tasks", "zones", "vehicles")}
-    tree = {**view._asdict(), **rows, "log": list(map(list, view.log))}
-    return {"members" if name == "vehicles" else name: value for name, value in tree.items()}
-
-
-def view_from(tree: dict[str, Any]) -> MissionView:
-    """Return the view of a tree, the inverse of `tree_of`; lists and tuples are equivalent."""
-    vehicles = (VehicleView(**{**vehicle, "ahead": tuple(vehicle["ahead"])}) for vehicle in tree["members"])
-    return MissionView(
-        tree["time"],
-        tuple(TaskView(**task) for task in tree["tasks"]),
-        tuple(ZoneView(**zone) for zone in tree["zones"]),
-        tuple(vehicles),
-        tree["finished"],
-        dict(tree["metrics"]),
-        tuple(LogEntry(*entry) for entry in tree["log"]),
-    )

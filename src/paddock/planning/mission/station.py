@@ -9,8 +9,7 @@ from annotated_types import Ge
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
-from paddock.planning.mission.records import RouteInputs, record
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, RouteInputs, record
 from paddock.planning.solver.problem import LostLink
 from paddock.world.archive import typed
 from paddock.world.columns import Floats

@@ -1,22 +1,29 @@
-"""The vehicles of a mission: the route of each, and arrays over all of them."""
+"""The vehicles of a mission: the route of each, and arrays over all of them.
+
+Routes are not saved, but their inputs, as plain values: routes are built again from them, bit for bit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from itertools import accumulate
 from math import inf, isfinite, pi
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.polygon import PolygonShape
+from paddock.planning.geometry.shapes import AreaShape, CircleShape, LineShape, PointShape
 from paddock.planning.geometry.zones import Zone
-from paddock.planning.mission.records import RouteInputs, inputs_from, record, vehicles_from
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Problem, Task, Vehicle
 from paddock.planning.solver.routes import STATUSES, Leg, Route, Status, lifted, route_of
+from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 from paddock.world.parts import ArrayLeaf, array, part, plain
@@ -30,6 +37,61 @@ TURNING = 2.658 * pi
 INITIAL = {"due": inf, "gate": -inf, "until": inf, "fullest": np.nan, "codes": CODES["idle"]}
 """Values of a vehicle that joins, where they are not 0."""
 LONGEST = 1e12  # m or s, of saved values
+SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}
+KINDS = {*SHAPES, "circle", "polygon", "move", "remove", "event"}
+"""Kinds of shapes, zones and requests in saved states."""
+
+
+@dataclass(frozen=True)
+class TaskRest:
+    """A task in progress when a route was built: its rest comes first."""
+
+    task: int  # index of its version
+    done: float  # m of its path that had been flown
+    begins: float  # s
+    end: Pose
+    zones: tuple[int, ...] = ()  # indices of the zones that its path avoids
+
+
+@dataclass(frozen=True)
+class RouteInputs:
+    """The inputs of a route."""
+
+    spec: Vehicle  # when and where it was free
+    order: tuple[int, ...]  # versions of tasks
+    zones: tuple[int, ...]  # indices of the zones that it avoids, among all that were known so far
+    rest: TaskRest | None = None
+
+
+def record(value: Any) -> Any:
+    """Return a value in plain form: a dataclass as a mapping of its kind and of the fields that are not at default."""
+    if isinstance(value, (tuple, list)):
+        return [record(entry) for entry in value]
+    if isinstance(value, dict):
+        return [[key, record(entry)] for key, entry in value.items()]  # an archive would sort a mapping
+    if not is_dataclass(value):
+        return value
+    plain = {
+        f.name: record(getattr(value, f.name))
+        for f in fields(value)
+        if f.default is MISSING or getattr(value, f.name) != f.default
+    }
+    kind = getattr(type(value), "kind", "")
+    if kind and kind not in KINDS:
+        raise InvalidValueError(f"cannot save a task of the shape {kind!r}; valid: {', '.join(SHAPES)}")
+    return plain | {"kind": kind} if kind else plain
+
+
+def vehicles_from(saved: Any) -> list[Vehicle]:
+    """Return vehicles."""
+    vehicles: list[Vehicle] = typed(list[Vehicle], saved, "vehicles")
+    return vehicles
+
+
+def inputs_from(saved: Any) -> list[RouteInputs]:
+    """Return inputs of routes."""
+    inputs: list[RouteInputs] = typed(list[RouteInputs], saved, "inputs of routes")
+    return inputs
 
 
 class MissionVehicle:

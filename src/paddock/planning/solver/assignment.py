@@ -17,7 +17,7 @@ from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.solver import methods
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.insertion import append_costs, append_pairs, started
+from paddock.planning.solver.insertion import append_costs, append_pairs, empty_tours
 from paddock.planning.solver.methods import MethodResult, Progress
 from paddock.planning.solver.methods.cbba import by_consensus
 from paddock.planning.solver.tours import Ints
@@ -164,7 +164,7 @@ def _last_epsilon(cost: Floats) -> float:
     return 1.0 / (len(cost) + 1) if whole else PRECISION * float(np.ptp(finite)) / len(cost)
 
 
-def auctioned(values: Floats, spread: float, last: float) -> Ints:
+def auction_columns(values: Floats, spread: float, last: float) -> Ints:
     """Return the column of each row, maximising the values (n, m), n <= m."""
     n, m = values.shape
     prices, profits = zeros(m), zeros(n)
@@ -197,7 +197,7 @@ def bids_of_rows(values: Floats, epsilon: float, prices: Floats, profits: Floats
             elif gain > second:
                 second = gain
         rise = (first - second if m > 1 else 0.0) + epsilon
-        prices[best] = risen(prices[best], rise)
+        prices[best] = raise_price(prices[best], rise)
         profits[row] = values[row, best] - prices[best]
         if owner[best] >= 0:
             column[owner[best]] = -1
@@ -231,7 +231,7 @@ def bids_of_columns(values: Floats, epsilon: float, prices: Floats, profits: Flo
             prices[c] = floor
             continue
         rise = min(first - floor, (first - second if n > 1 else first - floor) + epsilon)
-        profits[best] = risen(profits[best], rise)
+        profits[best] = raise_price(profits[best], rise)
         prices[c] = max(values[best, c] - profits[best], floor)
         left = column[best]
         owner[left], owner[c], column[best] = -1, best, c
@@ -240,13 +240,13 @@ def bids_of_columns(values: Floats, epsilon: float, prices: Floats, profits: Flo
             count += 1
 
 
-def risen(value: float, rise: float) -> float:
+def raise_price(value: float, rise: float) -> float:
     """Return the price plus `rise`, and at least the next float: otherwise two bidders could bid endlessly."""
     higher = value + rise
     return higher if higher > value else value + 4e-16 * abs(value) + 1e-300
 
 
-run_auction = routine(auctioned)
+run_auction = routine(auction_columns)
 
 
 def assign_in_rounds(costs: Costs, solve: Solve, progress: Progress) -> MethodResult:
@@ -254,7 +254,7 @@ def assign_in_rounds(costs: Costs, solve: Solve, progress: Progress) -> MethodRe
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     if not costs.vehicles or not costs.tasks:
         return MethodResult(orders, {"rounds": 0})
-    fleet, ends, left = costs.fleet, started(costs), np.arange(costs.tasks)
+    fleet, ends, left = costs.fleet, empty_tours(costs), np.arange(costs.tasks)
     by_time, rounds = costs.problem.objective == "makespan", 0
     while len(left):
         cost = np.empty((costs.vehicles, len(left)))

@@ -180,7 +180,7 @@ def retrace(fleet: TourData, orders: Packed, a: int, tours: Traced) -> None:
     tours.sums[a, 0], tours.sums[a, 1] = total, ends
 
 
-def place_in(
+def insertion_cost(
     fleet: TourData, orders: Packed, limits: Floats, a: int, task: int, tours: Traced
 ) -> tuple[int, float, float]:
     """`insertions` of a task into a traced tour within its limit."""
@@ -191,13 +191,13 @@ def place_in(
     return best_position(m, j, extra, order, count, task, most, tours.tables[a], tours.sums[a, 0], tours.sums[a, 1])
 
 
-def best_place(
+def cheapest_insertion(
     fleet: TourData, orders: Packed, limits: Floats, task: int, by_time: bool, tours: Traced
 ) -> tuple[int, int, float, float]:
     """Return vehicle, position, added metres and end (s) where a task adds least (or ends earliest); -1: none."""
     vehicle, best, added, finish = -1, -1, inf, inf
     for a in range(len(orders.counts)):
-        position, flown, end = place_in(fleet, orders, limits, a, task, tours)
+        position, flown, end = insertion_cost(fleet, orders, limits, a, task, tours)
         more = flown - tours.sums[a, 0]
         better = (end < finish or (end == finish and more < added)) if by_time else more < added
         if position >= 0 and better:
@@ -205,7 +205,7 @@ def best_place(
     return vehicle, best, added, finish
 
 
-def put_in(orders: Packed, vehicle: int, position: int, task: int) -> None:
+def insert_task(orders: Packed, vehicle: int, position: int, task: int) -> None:
     """Write a task into an order."""
     row = orders.tasks[vehicle]
     for k in range(orders.counts[vehicle], position, -1):
@@ -218,9 +218,9 @@ def insert_each(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints, by
     """Insert each task at its cheapest position, in sequence; tasks that fit nowhere are left out."""
     tours = traced(fleet, orders, len(tasks))
     for task in tasks:
-        vehicle, position, _, _ = best_place(fleet, orders, limits, task, by_time, tours)
+        vehicle, position, _, _ = cheapest_insertion(fleet, orders, limits, task, by_time, tours)
         if vehicle >= 0:
-            put_in(orders, vehicle, position, task)
+            insert_task(orders, vehicle, position, task)
             retrace(fleet, orders, vehicle, tours)
 
 
@@ -247,7 +247,7 @@ class TourEnds(NamedTuple):
     before: Ints  # (a,) the last task
 
 
-def started(costs: Costs) -> TourEnds:
+def empty_tours(costs: Costs) -> TourEnds:
     """Return the ends of tours without tasks."""
     ends = TourEnds(empty((costs.vehicles, 7)), zeros(costs.vehicles, int64))
     if costs.vehicles:
@@ -255,7 +255,7 @@ def started(costs: Costs) -> TourEnds:
     return ends
 
 
-def put(fleet: TourData, ends: TourEnds, vehicle: int, at: TourState) -> None:
+def write_end(fleet: TourData, ends: TourEnds, vehicle: int, at: TourState) -> None:
     """Write the end of a tour."""
     row = ends.places[vehicle]
     row[6] = at.flown + way_home(mover_of(fleet, vehicle), detours_of(fleet, vehicle), at)
@@ -291,7 +291,7 @@ def least_cost(m: Mover, j: Jobs, at: TourState, home: float, task: int, by_time
 def append(fleet: TourData, ends: TourEnds, vehicle: int, task: int) -> None:
     """Append a task to the tour of a vehicle."""
     m, extra = mover_of(fleet, vehicle), detours_of(fleet, vehicle)
-    put(fleet, ends, vehicle, step(m, jobs_of(fleet, vehicle), extra, end_of(ends, vehicle), task))
+    write_end(fleet, ends, vehicle, step(m, jobs_of(fleet, vehicle), extra, end_of(ends, vehicle), task))
 
 
 def matrix(fleet: TourData, ends: TourEnds, tasks: Ints, by_time: bool, costs: Floats) -> None:
@@ -305,7 +305,7 @@ def append_all(fleet: TourData, ends: TourEnds, vehicles: Ints, tasks: Ints) -> 
     """Append tasks to the tours of vehicles, pair by pair; task -1 starts an empty tour."""
     for k in range(len(vehicles)):
         if tasks[k] < 0:
-            put(fleet, ends, vehicles[k], begin(mover_of(fleet, vehicles[k])))
+            write_end(fleet, ends, vehicles[k], begin(mover_of(fleet, vehicles[k])))
         else:
             append(fleet, ends, vehicles[k], tasks[k])
 

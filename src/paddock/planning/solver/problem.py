@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
@@ -134,6 +134,7 @@ def _check(vehicle: Vehicle, wind: tuple[float, float]) -> None:
 class ScheduledEvent:
     """An event at a time; exactly one of the other fields is set."""
 
+    kind: ClassVar[str] = "event"
     at: float  # s
     task: Task | None = None  # a new task
     damage: str | None = None  # the name of a vehicle that fails

@@ -57,7 +57,7 @@ class Mover(NamedTuple):
 class Detours(NamedTuple):
     """The ways of one vehicle around zones: rows in `table`, -1 where no zone is near; empty without zones."""
 
-    table: Floats  # (n, 2, WAY_COLUMNS), see obstacles/detours.py
+    table: Floats  # (n, 2, WAY_COLUMNS), see geometry/detours.py
     start: Rows  # (t + 1,) from where it is free to each task, and home
     ways: Rows  # (t, t) from the end of each task to the beginning of each
     home: Rows  # (t,) from the end of each task home

@@ -15,7 +15,6 @@ from paddock.errors import MissingFeatureError
 from paddock.planning.metrics import MissionMetrics, measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.state import LogEntry
 from paddock.planning.solver.layers import time_step
 from paddock.planning.solver.methods import Progress, find_method
 from paddock.planning.solver.planner import solve
@@ -24,6 +23,7 @@ from paddock.planning.solver.routes import Plan, Route
 from paddock.record.mission_report.map_figure import draw_map
 from paddock.record.mission_report.text import clock, computing, distance, duration, plain_table
 from paddock.record.reports import GRID, INK, SOFT
+from paddock.wire.mission_results import LogEntry
 
 if TYPE_CHECKING:
     from rich.table import Table

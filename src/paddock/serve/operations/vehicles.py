@@ -29,7 +29,7 @@ from paddock.engine.fleets import PreparedSpawn
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.planning.geometry.zones import Zone
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.state import Job, tree_of
+from paddock.planning.mission.state import Job
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.solver.problem import Task
 from paddock.serve.live import LiveSource
@@ -41,6 +41,7 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
+from paddock.wire.mission_results import tree_of
 from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints

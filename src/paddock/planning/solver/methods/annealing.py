@@ -79,7 +79,7 @@ def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
     return missing, sum(flown for flown, _ in tours)
 
 
-def worth(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
+def feasible_value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
     """Return the value of orders, without tours that are too long."""
     return value(costs, [order if costs.fits(vehicle, order) else [] for vehicle, order in enumerate(orders)])
 
@@ -112,7 +112,7 @@ def annealed(
         checked.append(rows)
         if not costs.measure(rows):
             break
-    return min(checked, key=lambda orders: worth(costs, orders)) if len(checked) > 1 else rows
+    return min(checked, key=lambda orders: feasible_value(costs, orders)) if len(checked) > 1 else rows
 
 
 def _searched(
@@ -200,7 +200,7 @@ def anneal(fleet: TourData, orders: Packed, near: Ints, plan: Schedule) -> None:
             orders.tasks[rows - 1, orders.counts[rows - 1]] = orders.tasks[a, orders.counts[a]]
             orders.counts[rows - 1] += 1
             search.costs[a] = row_cost(fleet, plan, a, orders.tasks[a], orders.counts[a])
-        note(orders, search, a)
+        index_tasks(orders, search, a)
     best = Packed(orders.tasks.copy(), orders.counts.copy())
     now, least, evenly = energy(search.costs, plan, EVENLY), energy(search.costs, plan, TIE), EVENLY
     heat, cooling = plan.start, (plan.end / plan.start) ** (1.0 / max(plan.steps - 1, 1))
@@ -209,16 +209,16 @@ def anneal(fleet: TourData, orders: Packed, near: Ints, plan: Schedule) -> None:
             now, evenly = energy(search.costs, plan, TIE), TIE
         a, b = propose(orders, search.positions, near, plan.seed, k, trial)
         if a >= 0:
-            now, moved = tried(fleet, plan, orders, search, trial, a, b, now, evenly, heat, k)
+            now, moved = evaluate_move(fleet, plan, orders, search, trial, a, b, now, evenly, heat, k)
             if moved and energy(search.costs, plan, TIE) < least:
                 least = energy(search.costs, plan, TIE)
-                keep(orders, best, search.dirty)
+                copy_changed(orders, best, search.dirty)
         heat *= cooling
     orders.tasks[:] = best.tasks
     orders.counts[:] = best.counts
 
 
-def tried(
+def evaluate_move(
     fleet: TourData, plan: Schedule, orders: Packed, search: Search, trial: Candidate,
     a: int, b: int, now: float, evenly: float, heat: float, k: int,
 ) -> tuple[float, bool]:  # fmt: skip
@@ -261,7 +261,7 @@ def energy(costs: Floats, plan: Schedule, evenly: float) -> float:
     return missing + (last + evenly * total / rows if plan.by_time else total)
 
 
-def note(orders: Packed, search: Search, row: int) -> None:
+def index_tasks(orders: Packed, search: Search, row: int) -> None:
     """Store the positions of the tasks of a row."""
     for k in range(orders.counts[row]):
         search.positions[orders.tasks[row, k], 0] = row
@@ -272,11 +272,11 @@ def commit(orders: Packed, search: Search, row: int, order: Ints, count: int) ->
     """Replace a row."""
     orders.tasks[row, :count] = order[:count]
     orders.counts[row] = count
-    note(orders, search, row)
+    index_tasks(orders, search, row)
     search.dirty[row] = 1
 
 
-def keep(orders: Packed, best: Packed, dirty: Ints) -> None:
+def copy_changed(orders: Packed, best: Packed, dirty: Ints) -> None:
     """Copy the rows that have changed."""
     for a in range(len(dirty)):
         if dirty[a]:

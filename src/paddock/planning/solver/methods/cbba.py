@@ -65,7 +65,7 @@ def bidding_for(costs: Costs, options: Options) -> Consensus:
     return Consensus(costs.vehicles, costs.tasks, most, bid)
 
 
-def extended(
+def build_bundles(
     fleet: TourData, by_time: bool, bids: Floats, winners: Ints, stamps: Ints, bundles: Ints, paths: Ints, counts: Ints
 ) -> None:
     """Let every vehicle add the winnable task that adds least, at its best position, until none is left.
@@ -90,12 +90,12 @@ def extended(
             counts[i] += 1
             bids[i, task], winners[i, task], taken[task] = offer, i, 1
             from_, to = position, position + 1
-            if not local(mover_of(fleet, i), jobs_of(fleet, i), paths[i], counts[i]):
+            if not depends_on_neighbours(mover_of(fleet, i), jobs_of(fleet, i), paths[i], counts[i]):
                 from_, to = 0, counts[i]
                 least[:] = inf
 
 
-def local(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
+def depends_on_neighbours(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
     """Return whether the cost of a task depends only on its neighbours: fixed headings, no time windows."""
     for k in range(count):
         t = path[k]
@@ -115,7 +115,7 @@ def best_task(
     task, insert_at, offer, best = -1, -1, -inf, -inf
     ceiling, limit = warped(inf, i, beliefs), slackened(m.range)
     lower(m, j, table, total, from_, to, least)
-    hope, first = most_hoped(m, j, count, by_time, total, least, beliefs, i, taken, ceiling)
+    hope, first = score_bounds(m, j, count, by_time, total, least, beliefs, i, taken, ceiling)
     for n in range(-1, len(taken)):
         t = first if n < 0 else n  # the most promising first: then most others need not be tried
         if t < 0 or hope[t] < best or (n == first and n >= 0):
@@ -128,7 +128,7 @@ def best_task(
             continue
         least[t] = flown - total - NOISE
         score = -end if by_time else total - flown
-        if (score > best or (score == best and t < task)) and wins(min(score, ceiling), i, beliefs, t):
+        if (score > best or (score == best and t < task)) and outbids(min(score, ceiling), i, beliefs, t):
             task, insert_at, offer, best = t, position, min(score, ceiling), score
     return task, insert_at, offer
 
@@ -141,7 +141,7 @@ def lower(m: Mover, j: Jobs, table: Floats, total: float, from_: int, to: int, l
             least[t] = min(least[t], least_length(j, table, position, t, slow) - total)
 
 
-def most_hoped(
+def score_bounds(
     m: Mover, j: Jobs, count: int, by_time: bool, total: float, least: Floats,
     beliefs: Beliefs, i: int, taken: Ints, ceiling: float,
 ) -> tuple[Floats, int]:  # fmt: skip
@@ -149,15 +149,15 @@ def most_hoped(
     hope, first = empty(len(taken)), -1
     for t in range(len(taken)):
         hope[t] = -inf
-        if taken[t] == 0 and j.cover[t] < inf and (count == 0 or wins(ceiling, i, beliefs, t)):
+        if taken[t] == 0 and j.cover[t] < inf and (count == 0 or outbids(ceiling, i, beliefs, t)):
             score = -(m.ready + (total + least[t]) / m.speed) if by_time else -least[t]
-            if wins(min(score, ceiling), i, beliefs, t):
+            if outbids(min(score, ceiling), i, beliefs, t):
                 hope[t] = score
                 first = t if first < 0 or score > hope[first] else first
     return hope, first
 
 
-extend = tour_routine(extended, parallel=True)
+extend = tour_routine(build_bundles, parallel=True)
 
 METHOD = Method("vehicles bid for bundles of tasks and communicate until all agree (CBBA)", solve, Options)
 
@@ -230,7 +230,7 @@ class Consensus:
         return [row[:count].tolist() for row, count in zip(self.beliefs.paths, self.beliefs.counts, strict=True)]
 
 
-def listening(
+def receive(
     sent_bids: Floats, sent_winners: Ints, sent_stamps: Ints, hears: NDArray[np.bool_], now: int,
     bids: Floats, winners: Ints, stamps: Ints,
 ) -> None:  # fmt: skip
@@ -302,7 +302,7 @@ def third_wins(i: int, k: int, zi: int, zk: int, higher: bool, si: Ints, sk: Int
     return RESET if sk[zi] > si[zi] and si[zk] > sk[zk] else LEAVE
 
 
-def released(beliefs: Beliefs) -> None:
+def release_outbid(beliefs: Beliefs) -> None:
     """Drop the tasks that others have won, and all that were added after them: their bids assumed those tasks."""
     for i in range(len(beliefs.counts)):
         kept = 0
@@ -312,10 +312,10 @@ def released(beliefs: Beliefs) -> None:
             task = beliefs.bundles[i, n]
             if beliefs.winners[i, task] == i:
                 beliefs.winners[i, task], beliefs.bids[i, task] = NONE, -INFINITY
-        forget(beliefs, i, kept)
+        truncate_bundle(beliefs, i, kept)
 
 
-def forget(beliefs: Beliefs, i: int, kept: int) -> None:
+def truncate_bundle(beliefs: Beliefs, i: int, kept: int) -> None:
     """Shorten a bundle, and its path to the same tasks."""
     path, left = beliefs.paths[i], 0
     for p in range(beliefs.counts[i]):
@@ -328,7 +328,7 @@ def forget(beliefs: Beliefs, i: int, kept: int) -> None:
     beliefs.counts[i] = kept
 
 
-def wins(bid: float, i: int, beliefs: Beliefs, task: int) -> bool:
+def outbids(bid: float, i: int, beliefs: Beliefs, task: int) -> bool:
     """Return whether a bid of a vehicle beats its believed winner; ties go to the first vehicle."""
     best = beliefs.bids[i, task]
     return bid > best or (bid == best and bid > -INFINITY and i < beliefs.winners[i, task])
@@ -341,8 +341,8 @@ def warped(bid: float, i: int, beliefs: Beliefs) -> float:
     return bid
 
 
-listen = parallel_routine(listening)
-release = routine(released)
+listen = parallel_routine(receive)
+release = routine(release_outbid)
 
 
 def by_consensus(cost: Floats) -> tuple[Ints, Ints]:
@@ -365,7 +365,7 @@ def bid(cost: Floats, beliefs: Beliefs) -> None:
     for i in range(len(cost)):
         best = -1
         for task in range(cost.shape[1]):
-            if wins(-cost[i, task], i, beliefs, task) and (best < 0 or cost[i, task] < cost[i, best]):
+            if outbids(-cost[i, task], i, beliefs, task) and (best < 0 or cost[i, task] < cost[i, best]):
                 best = task
         if beliefs.counts[i] == 0 and best >= 0:
             beliefs.bids[i, best], beliefs.winners[i, best] = -cost[i, best], i

@@ -16,10 +16,10 @@ from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.insertion import (
     ROOM,
     Packed,
+    insert_task,
+    insertion_cost,
     insertions,
     packed,
-    place_in,
-    put_in,
     retrace,
     traced,
     unpacked,
@@ -55,9 +55,9 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     count = min(len(able), costs.tasks)
     if count:
         labels, centres = clusters_of(np.ascontiguousarray(fleet.entry[0, :, :2]), count, signed(costs.problem.seed))
-        owner = _owners(fleet, able, centres)
+        owner = _assign_clusters(fleet, able, centres)
         _sequence(fleet, labels, owner, orders)
-        _join(costs, orders)
+        _insert_unassigned(costs, orders)
     progress(1.0)
     return MethodResult(unpacked(orders), {"clusters": count})
 
@@ -75,12 +75,12 @@ def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodR
     if not any(orders):
         return solve(costs, options, lambda share: None)
     arrays = packed(orders, costs.tasks)
-    if not _join(costs, arrays) and not all(orders):
+    if not _insert_unassigned(costs, arrays) and not all(orders):
         take_from_longest(costs.fleet, arrays, costs.ranges, ceil(costs.tasks / costs.vehicles))
     return MethodResult(unpacked(arrays))
 
 
-def _join(costs: Costs, orders: Packed) -> bool:
+def _insert_unassigned(costs: Costs, orders: Packed) -> bool:
     """Insert unassigned tasks into the nearest tours in which they fit; return whether there were any."""
     missing = np.ones(costs.tasks, bool)
     for row, count in zip(orders.tasks, orders.counts, strict=True):
@@ -91,7 +91,7 @@ def _join(costs: Costs, orders: Packed) -> bool:
     return bool(missing.any())
 
 
-def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
+def _assign_clusters(fleet: TourData, able: Ints, centres: Floats) -> Ints:
     """Return the cluster of each vehicle (-1: none), minimising the total distance to the centres."""
     away = np.empty((len(able), len(centres)))
     _distances(fleet, able, centres, away)
@@ -149,13 +149,13 @@ def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:
     centres, labels = first_centres(points, count, seed), empty(len(points), int64)
     labels[:] = -1
     for _ in range(ROUNDS):
-        if not relabelled(points, centres, labels):
+        if not assign_points(points, centres, labels):
             break
         average(points, centres, labels)
     return labels, centres
 
 
-def squared(points: Floats, p: int, centres: Floats, c: int) -> float:
+def squared_distance(points: Floats, p: int, centres: Floats, c: int) -> float:
     """Return the squared distance of a point and a centre, m2."""
     dx: float = points[p, 0] - centres[c, 0]
     dy: float = points[p, 1] - centres[c, 1]
@@ -173,7 +173,7 @@ def first_centres(points: Floats, count: int, seed: int) -> Floats:
         centres[c, 0], centres[c, 1] = points[chosen, 0], points[chosen, 1]
         total = 0.0
         for p in range(n):
-            away[p] = min(away[p], squared(points, p, centres, c))
+            away[p] = min(away[p], squared_distance(points, p, centres, c))
             total += away[p]
         u, _ = uniforms(seed, STREAM, 0, c + 1)
         threshold, chosen = u * total, n - 1
@@ -185,13 +185,13 @@ def first_centres(points: Floats, count: int, seed: int) -> Floats:
     return centres
 
 
-def relabelled(points: Floats, centres: Floats, labels: Ints) -> bool:
+def assign_points(points: Floats, centres: Floats, labels: Ints) -> bool:
     """Assign each point to the nearest centre (ties: the first); return whether any changed."""
     changed = False
     for p in range(len(points)):
         best, least = 0, inf
         for c in range(len(centres)):
-            away = squared(points, p, centres, c)
+            away = squared_distance(points, p, centres, c)
             if away < least:
                 best, least = c, away
         if labels[p] != best:
@@ -213,7 +213,7 @@ def average(points: Floats, centres: Floats, labels: Ints) -> None:
             continue
         farthest, most = -1, 0.0
         for p in range(len(points)):
-            away = squared(points, p, centres, labels[p])
+            away = squared_distance(points, p, centres, labels[p])
             if counts[labels[p]] > 1 and away > most:
                 farthest, most = p, away
         if farthest >= 0:
@@ -246,9 +246,9 @@ def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:
         for _ in range(len(limits)):
             a = nearest(fleet, centres, task, tried)
             tried[a] = 1
-            position, _, _ = place_in(fleet, orders, limits, a, task, known)
+            position, _, _ = insertion_cost(fleet, orders, limits, a, task, known)
             if position >= 0:
-                put_in(orders, a, position, task)
+                insert_task(orders, a, position, task)
                 retrace(fleet, orders, a, known)
                 break
 
@@ -264,25 +264,25 @@ def nearest(fleet: TourData, centres: Floats, task: int, tried: Ints) -> int:
     return best
 
 
-def ends_of(fleet: TourData, orders: Packed, vehicle: int) -> float:
+def tour_end(fleet: TourData, orders: Packed, vehicle: int) -> float:
     """Return the end of a tour, s."""
     m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
     _, end = tour(m, j, extra, orders.tasks[vehicle], orders.counts[vehicle])
     return end
 
 
-def take_over(fleet: TourData, orders: Packed, limits: Floats, most: int) -> None:
+def rebalance(fleet: TourData, orders: Packed, limits: Floats, most: int) -> None:
     """Move tasks from the tour that ends last to vehicles without tasks, while that shortens it; `most` each."""
     ends, table = empty(len(limits)), empty((orders.tasks.shape[1] + 1, ROOM))
     for a in range(len(limits)):
-        ends[a] = ends_of(fleet, orders, a)
+        ends[a] = tour_end(fleet, orders, a)
     for a in range(len(limits)):
         if orders.counts[a] == 0:
-            while orders.counts[a] < most and one_taken(fleet, orders, limits, ends, a, table):
+            while orders.counts[a] < most and move_best_task(fleet, orders, limits, ends, a, table):
                 pass
 
 
-def one_taken(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, vehicle: int, table: Floats) -> bool:
+def move_best_task(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, vehicle: int, table: Floats) -> bool:
     """Move the best task from the tour that ends last to a vehicle; return whether one was moved."""
     giver = -1
     for a in range(len(ends)):
@@ -301,13 +301,13 @@ def one_taken(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, veh
             taken, insert_at, earliest = k, position, end
     if taken < 0:
         return False
-    put_in(orders, vehicle, insert_at, orders.tasks[giver, taken])
-    take_out(orders, giver, taken)
-    ends[vehicle], ends[giver] = earliest, ends_of(fleet, orders, giver)
+    insert_task(orders, vehicle, insert_at, orders.tasks[giver, taken])
+    remove_at(orders, giver, taken)
+    ends[vehicle], ends[giver] = earliest, tour_end(fleet, orders, giver)
     return True
 
 
-def take_out(orders: Packed, vehicle: int, position: int) -> None:
+def remove_at(orders: Packed, vehicle: int, position: int) -> None:
     """Remove a task from an order."""
     row = orders.tasks[vehicle]
     orders.counts[vehicle] -= 1
@@ -316,4 +316,4 @@ def take_out(orders: Packed, vehicle: int, position: int) -> None:
 
 
 join_nearest = tour_routine(join)
-take_from_longest = tour_routine(take_over)
+take_from_longest = tour_routine(rebalance)

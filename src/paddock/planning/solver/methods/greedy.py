@@ -5,7 +5,7 @@ from math import inf
 from numpy import empty, int64, zeros
 
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.insertion import TourEnds, append, append_cost, end_of, least_cost, started
+from paddock.planning.solver.insertion import TourEnds, append, append_cost, empty_tours, end_of, least_cost
 from paddock.planning.solver.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.solver.tours import Ints, TourData, jobs_of, mover_of, tour_routine
 from paddock.world.columns import Floats
@@ -16,7 +16,7 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     if costs.vehicles and costs.tasks:
         by_time = costs.problem.objective == "makespan"
-        for vehicle, task in _chosen(costs.fleet, started(costs), by_time).tolist():
+        for vehicle, task in _chosen(costs.fleet, empty_tours(costs), by_time).tolist():
             orders[vehicle].append(task)
     progress(1.0)
     return MethodResult(orders)

@@ -18,7 +18,15 @@ from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.insertion import Packed
 from paddock.planning.solver.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.solver.methods.annealing import Options as Heat
-from paddock.planning.solver.methods.annealing import Schedule, anneal, annealed, polished, revise, row_cost, worth
+from paddock.planning.solver.methods.annealing import (
+    Schedule,
+    anneal,
+    annealed,
+    feasible_value,
+    polished,
+    revise,
+    row_cost,
+)
 from paddock.planning.solver.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.solver.methods.routing import chosen_headings
 from paddock.planning.solver.tours import Ints, Mover, fits, mover_of, waited
@@ -46,12 +54,12 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
     if (max(costs.class_of) + 1) * costs.tasks**2 > MOST_WAYS:
         return MethodResult(polished(costs, orders, min(steps, BEYOND)), {"steps": min(steps, BEYOND)})
-    best, least, headed = MethodResult(orders, {"steps": steps}), worth(costs, orders), costs
+    best, least, headed = MethodResult(orders, {"steps": steps}), feasible_value(costs, orders), costs
     for k, (share, heat) in enumerate(ROUNDS):
-        orders = annealed(headed, orders, max(1, int(share * steps)), Heat(0, heat), known_search)
+        orders = annealed(headed, orders, max(1, int(share * steps)), Heat(0, heat), table_search)
         headings = chosen_headings(costs, orders, headed)
         headed = headed.headed(headings)
-        if (reached := worth(headed, orders)) < least:
+        if (reached := feasible_value(headed, orders)) < least:
             best, least = MethodResult(orders, {"steps": steps}, headings), reached
         progress((k + 1) / len(ROUNDS))
     return best
@@ -84,12 +92,12 @@ def ways_of(costs: Costs) -> Ways:
     return Ways(fleet.movers, fleet.kind, empty, first, between, home, opens, closes, timed)
 
 
-def known_search(costs: Costs) -> Callable[[Packed, Ints, Schedule], None]:
+def table_search(costs: Costs) -> Callable[[Packed, Ints, Schedule], None]:
     """Return a search that adds up known ways."""
     return partial(search_ways, ways_of(costs))
 
 
-def known_row_cost(ways: Ways, plan: Schedule, row: int, order: Ints, count: int) -> float:
+def tabulated_row_cost(ways: Ways, plan: Schedule, row: int, order: Ints, count: int) -> float:
     """`row_cost` by known ways."""
     if row == len(ways.kind):
         return plan.price * count
@@ -124,6 +132,6 @@ def with_waiting(ways: Ways, row: int, order: Ints, count: int, flown: float) ->
     return flown, time + ways.home[row, before] / m.speed
 
 
-search_ways = Routine(rebound(anneal, {row_cost: known_row_cost}), False)
+search_ways = Routine(rebound(anneal, {row_cost: tabulated_row_cost}), False)
 
 METHOD = Method("annealing over known ways between tasks, in turn with the choice of headings", solve, Options, revise)

@@ -71,7 +71,7 @@ class RoutingSearch:
         kinds = range(max(costs.class_of) + 1)
         speeds = [costs.problem.vehicles[costs.class_of.index(kind)].speed for kind in kinds]
         self.speed = min(speeds)  # m/s: a unit of time is a tenth of a metre at this speed
-        self.distances = [ways_in_tenths(costs, kind) for kind in kinds]
+        self.distances = [distances_in_decimetres(costs, kind) for kind in kinds]
         self.durations = [
             np.where(ways >= NEVER, NEVER, np.round(ways * (self.speed / own))).astype(np.int64)
             for ways, own in zip(self.distances, speeds, strict=True)
@@ -141,7 +141,7 @@ class RoutingSearch:
         return round(seconds * self.speed * SCALE)
 
 
-def ways_in_tenths(costs: Costs, kind: int) -> Whole:
+def distances_in_decimetres(costs: Costs, kind: int) -> Whole:
     """Return tenths of a metre between all locations, for a class of vehicles."""
     vehicles, tasks = costs.vehicles, costs.tasks
     vehicle = costs.class_of.index(kind)
@@ -181,10 +181,10 @@ def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]], headed: Costs
             args = (costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle, order))
             refine_headings(*args, np.array(order, dtype=np.int64), headings)
             by_task |= {t: float(headings[order.index(t)]) for t in free}
-    return _passable(headed or costs, orders, by_task) if costs.problem.zones else by_task
+    return _passable_headings(headed or costs, orders, by_task) if costs.problem.zones else by_task
 
 
-def _passable(costs: Costs, orders: Sequence[Sequence[int]], headings: dict[int, float]) -> dict[int, float]:
+def _passable_headings(costs: Costs, orders: Sequence[Sequence[int]], headings: dict[int, float]) -> dict[int, float]:
     """Return the headings without those between which zones leave no way: with any heading there may be one."""
     while True:
         headed, closed = costs.headed(headings), set[int]()
@@ -196,7 +196,7 @@ def _passable(costs: Costs, orders: Sequence[Sequence[int]], headings: dict[int,
         headings = {task: heading for task, heading in headings.items() if task not in closed}
 
 
-def refined(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: Floats) -> None:
+def optimise_headings(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: Floats) -> None:
     """Write the best heading of each task with a free heading into `headings` (n,), NaN for the others."""
     grid = empty((len(order), COARSE))
     for k in range(len(order)):
@@ -235,7 +235,7 @@ def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, c
                 if value[k - 1, g] + way + j.cover[t] < value[k, h]:
                     value[k, h] = value[k - 1, g] + way + j.cover[t]
                     came[k, h] = g
-    back_from_home(m, j, extra, order, grid, count, value, came, headings)
+    backtrack(m, j, extra, order, grid, count, value, came, headings)
 
 
 def headed_way(
@@ -253,7 +253,7 @@ def headed_way(
     return way + m.held * abs(wrap_angle(arrival - reached))
 
 
-def back_from_home(
+def backtrack(
     m: Mover,
     j: Jobs,
     extra: Detours,
@@ -280,4 +280,4 @@ def back_from_home(
         best = int(came[k, best])
 
 
-refine_headings = tour_routine(refined)
+refine_headings = tour_routine(optimise_headings)
