@@ -145,8 +145,8 @@ def sections(path: str, section: dict[str, Any], parts: dict[str, Any], listed: 
 
 def reference(field: dict[str, Any]) -> str:
     """Return the name of the section in a field; empty for a plain value."""
-    found = re.search(r"#/\$defs/(\w+)", str(field))
-    return found[1] if found else ""
+    reference = re.search(r"#/\$defs/(\w+)", str(field))
+    return reference[1] if reference else ""
 
 
 WRITTEN = {
@@ -189,7 +189,7 @@ def lists(field: dict[str, Any]) -> str:
     if low is None:
         return "list of numbers"
     items = field.get("prefixItems", [field.get("items", {})])
-    what = "texts" if items and all(one.get("type") == "string" for one in items) else "numbers"
+    what = "texts" if items and all(item.get("type") == "string" for item in items) else "numbers"
     if high is None or high == low:
         return f"list of {low}{'' if high == low else ' or more'} {what}"
     return f"list of {low} {'or' if high == low + 1 else 'to'} {high} {what}"
@@ -198,10 +198,10 @@ def lists(field: dict[str, Any]) -> str:
 def limits(field: dict[str, Any]) -> str:
     """Return the range of a number."""
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    found = [f"{sign} {whole(field[key])}" for key, sign in signs.items() if key in field]
+    limits = [f"{sign} {whole(field[key])}" for key, sign in signs.items() if key in field]
     if "exclusiveMinimum" in field and "minimum" in field:
-        found = [text for text in found if not text.startswith("> ")]
-    return " " + ", ".join(found) if found else ""
+        limits = [text for text in limits if not text.startswith("> ")]
+    return " " + ", ".join(limits) if limits else ""
 
 
 def whole(value: float) -> str:
@@ -557,8 +557,8 @@ def stream_tables() -> str:
     frames |= {0x11: FPV_STATE, 0x12: MARKER, 0x13: EVENT, 0x14: POSES, 0x15: COLUMNS, 0x20: COMMANDS}
     parts = [byte_section("Header of every frame", FRAME_HEADER)]
     for code, record in frames.items():
-        one = "" if record in (TICK, COLUMNS, COMMANDS) else ", each record"
-        parts.append(byte_section(f"0x{code:02x} {record.name}{one}", record))
+        each_record = "" if record in (TICK, COLUMNS, COMMANDS) else ", each record"
+        parts.append(byte_section(f"0x{code:02x} {record.name}{each_record}", record))
         if record is COLUMNS:
             parts.append(byte_section(f"0x{code:02x} {record.name}, each block", COLUMNS_BLOCK))
     return "\n".join(parts)
@@ -567,38 +567,38 @@ def stream_tables() -> str:
 def stream_methods() -> str:
     """The JSON-RPC methods, with their parameters."""
     rows = [
-        [f"`{name}`", "<br>".join(map(argument, method.parameters)), method.summary]
+        [f"`{name}`", "<br>".join(map(argument_text, method.parameters)), method.summary]
         for name, method in sorted(METHODS.items())
     ]
     return table(["method", "parameters", "what it does"], rows)
 
 
-def argument(one: Argument) -> str:
+def argument_text(argument: Argument) -> str:
     """One argument of an operation, as JSON-RPC spells it."""
-    if one.marked(BY_ID):
+    if argument.marked(BY_ID):
         return "`vehicle_id`, a whole number, or `vehicle`, a name or an id: the vehicle"
-    if one.marked(MEMBERS):
+    if argument.marked(MEMBERS):
         return "any other member: an input of the vehicle (a number, a text, or a list of numbers)"
-    default = "" if one.required else f", default {json.dumps(one.default)}"
-    parts = f" {{{'; '.join(map(argument, one.members))}}}" if one.members else ""
-    meaning = f"{one.meaning} " if one.meaning else ""
-    return f"`{one.name}`: {meaning}({described(one.annotation)}{default}){parts}"
+    default = "" if argument.required else f", default {json.dumps(argument.default)}"
+    parts = f" {{{'; '.join(map(argument_text, argument.members))}}}" if argument.members else ""
+    meaning = f"{argument.meaning} " if argument.meaning else ""
+    return f"`{argument.name}`: {meaning}({described(argument.annotation)}{default}){parts}"
 
 
 def zmq_operations() -> str:
     """The operations of ZeroMQ clients: those called by name, and those with their own message."""
-    offered = [one for one in OPERATIONS.values() if one.entry.zmq]
-    rows = [[f"`{one.name}`", one.entry.zmq, *operation_columns(one)] for one in offered]
+    offered = [operation for operation in OPERATIONS.values() if operation.entry.zmq]
+    rows = [[f"`{operation.name}`", operation.entry.zmq, *operation_columns(operation)] for operation in offered]
     return table(["operation", "message", "arguments", "handled", "what it does"], rows)
 
 
-def operation_columns(one: Operation) -> list[str]:
+def operation_columns(operation: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
     places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks", "change": "between ticks"}
     names = ", ".join(
-        f"`{argument.name}`" for argument in one.arguments if not (argument.in_rpc and argument.in_rpc.value)
+        f"`{argument.name}`" for argument in operation.arguments if not (argument.in_rpc and argument.in_rpc.value)
     )
-    return [names, places.get(one.entry.where, "immediately"), one.summary]
+    return [names, places.get(operation.entry.where, "immediately"), operation.summary]
 
 
 def shm_tables() -> str:
@@ -622,8 +622,8 @@ def vds1_sources() -> str:
 
 def vds1_source(car: VehicleModel, values: Sequence[str]) -> str:
     """Return the sources of some values of one quantity."""
-    found = sources((*car.telemetry, *car.report_columns))
-    taken = dict.fromkeys(found[value] for value in values if value in found)
+    telemetry = sources((*car.telemetry, *car.report_columns))
+    taken = dict.fromkeys(telemetry[value] for value in values if value in telemetry)
     listed = [f"`{column}`" if factor == 1 else f"`{column}` x {number(factor)}" for column, factor in taken]
     return ", ".join(listed) or "0"
 
@@ -680,9 +680,9 @@ SHORTCUT = re.compile(r'group: "([\w ]+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s
 def shortcut_table() -> str:
     """Return the keys of the page, from the table used by its key handler and help dialog."""
     text = (ROOT / "web/src/panels/shortcuts.tsx").read_text(encoding="utf-8")
-    found = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
-    groups = dict.fromkeys(group for group, _, _ in found)
-    rows = [(group, keys(shown), meaning) for name in groups for group, shown, meaning in found if group == name]
+    shortcuts = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
+    groups = dict.fromkeys(group for group, _, _ in shortcuts)
+    rows = [(group, keys(shown), meaning) for name in groups for group, shown, meaning in shortcuts if group == name]
     return table(["for", "keys", "what they do"], rows)
 
 
@@ -699,6 +699,7 @@ RADIO_RESULTS = (
     CommandTraffic, ServiceTraffic, Station, JammerView, SpooferView,
 )  # fmt: skip
 """What the methods of `sim.radio` return."""
+ARRAYS = {"Decibels": "Floats", "Rates": "Floats", "Values": "Floats", "Numbers": "Ints"}  # their forms in JSON differ
 FIELD = re.compile(r"^    (?P<name>[a-z]\w*): (?P<kind>[^=#]+?)(?: = [^#]*?)?(?:  # (?P<meaning>.*))?$", re.MULTILINE)
 
 
@@ -717,9 +718,12 @@ def radio_results() -> str:
     parts = []
     for kind in RADIO_RESULTS:
         fields = FIELD.finditer(inspect.getsource(kind)) if hasattr(kind, "_fields") else ()
-        rows = [[f"`{one['name']}`", f"`{one['kind']}`", one["meaning"] or ""] for one in fields]
+        rows = [
+            [f"`{field['name']}`", f"`{ARRAYS.get(field['kind'], field['kind'])}`", field["meaning"] or ""]
+            for field in fields
+        ]
         members = [name for name in vars(kind) if name[0] != "_" and name not in getattr(kind, "_fields", ())]
-        rows += [[name, "", meaning] for name, meaning in (member_row(one, kind) for one in members)]
+        rows += [[name, "", meaning] for name, meaning in (member_row(field, kind) for field in members)]
         parts.append(f"### {kind.__name__}\n\n{prose(kind)}\n\n{table(['field', 'type', 'meaning'], rows)}")
     return "\n".join(parts)
 
@@ -729,8 +733,9 @@ def member_row(name: str, owner: type) -> list[str]:
     member = inspect.getattr_static(owner, name)
     if isinstance(member, property):
         return [f"`{name}`", prose(member)]
-    arguments = [one for key, one in inspect.signature(member).parameters.items() if key not in ("self", "client")]
-    shown = [one.replace(annotation=inspect.Parameter.empty) for one in arguments]
+    parameters = inspect.signature(member).parameters
+    arguments = [parameter for key, parameter in parameters.items() if key not in ("self", "client")]
+    shown = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in arguments]
     return [f"`{name}{inspect.Signature(shown)}`", prose(member)]
 
 
@@ -744,10 +749,10 @@ def validation_table() -> str:
     from paddock.record.validation.proving_ground import TestCar
     from paddock.record.validation.report import CHECK_HEADS, LEVELS, check_rows, validate
 
-    found = validate("sedan", [TestCar(f"car.{level}", "sedan") for level in LEVELS])
-    figures = table(("figure", "unit", *found.levels), found.rows())
-    remarks = "".join(f"- {line}\n" for line in found.remarks())
-    return f"{figures}\n{remarks}\n{table(CHECK_HEADS, check_rows(found))}"
+    validation = validate("sedan", [TestCar(f"car.{level}", "sedan") for level in LEVELS])
+    figures = table(("figure", "unit", *validation.levels), validation.rows())
+    remarks = "".join(f"- {line}\n" for line in validation.remarks())
+    return f"{figures}\n{remarks}\n{table(CHECK_HEADS, check_rows(validation))}"
 
 
 def preset_limits() -> str:
@@ -761,10 +766,12 @@ def preset_limits() -> str:
     rows, remarks = [], []
     for preset in preset_names("car"):
         cars = [TestCar(f"car.{level}", preset) for level in ("bicycle", "double_track", "full")]
-        found = validate(preset, cars, (TURNS, CHANGE, SKIDPAD))
-        wrong = [(check.what, check.level) for check in found.checks if not check.ok]
-        remarks += [f"- {preset}: {line}\n" for line in [*found.remarks(), *(f"{a} fails ({b})" for a, b in wrong)]]
-        shown = [[FIGURES[key].shown(found.figure(level, key)) for level in found.levels] for key in keys]
+        validation = validate(preset, cars, (TURNS, CHANGE, SKIDPAD))
+        wrong = [(check.what, check.level) for check in validation.checks if not check.ok]
+        remarks += [
+            f"- {preset}: {line}\n" for line in [*validation.remarks(), *(f"{a} fails ({b})" for a, b in wrong)]
+        ]
+        shown = [[FIGURES[key].shown(validation.figure(level, key)) for level in validation.levels] for key in keys]
         rows.append([preset, *(" / ".join(values) for values in shown)])
     return table(("preset", *heads), rows) + ("\n" + "".join(remarks) if remarks else "")
 

@@ -22,9 +22,9 @@ mission = {
 scenario = {"name": "example", "seed": 3, "mission": mission}  # no vehicles: four aircraft by default
 
 for method in ("greedy", "auction"):
-    found = plan(scenario, method)
-    print(f"{method}: {found.done} tasks, {found.total / 1000:.1f} km, all back after {found.makespan:.0f} s")
-for undone in found.undone:
+    result = plan(scenario, method)
+    print(f"{method}: {result.done} tasks, {result.total / 1000:.1f} km, all back after {result.makespan:.0f} s")
+for undone in result.undone:
     print(f"  {undone.task}: {undone.reason}")
 
 flown = measure(simulate(scenario).mission)

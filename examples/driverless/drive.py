@@ -88,7 +88,7 @@ def run(
             hits += [(x, y)] * (int(state["race.cones"]) - len(hits))
             over = int(state["race.status"]) in OVER or driver.stopped
         sim.step(RATE)  # the brake is on: a car below 0.05 m/s has stopped
-        remarks = [f"{one.kind}: {shown_text(one.detail)}" for one in sim.events.since() if one.kind in REMARKS]
+        remarks = [f"{event.kind}: {shown_text(event.detail)}" for event in sim.events.since() if event.kind in REMARKS]
         return Score(sim.race.standings()["car"], remarks, apart, trace, hits), driver
 
 

@@ -201,10 +201,10 @@ class Driver:
         """Follow the cones in view; at the end of the path, the speed is one at which the car can stop."""
         cones, colours = self._cones(VIEW)
         pose = self._behind()
-        found = boundaries(cones, colours, pose, length=27.0)
-        if found is None:
+        edges = boundaries(cones, colours, pose, length=27.0)
+        if edges is None:
             return
-        middle = centreline(cones, found)
+        middle = centreline(cones, edges)
         ahead = (middle - pose[:2]) @ [cos(pose[2]), sin(pose[2])] > 0.5
         points = resampled(np.vstack([pose[:2], middle[int(np.argmax(ahead)) :]]), 0.5)
         if len(points) > 8:
@@ -215,11 +215,11 @@ class Driver:
     def _plan_sprint(self) -> None:
         """Drive straight between all cones seen: flat out from the line to the finish, then stop."""
         cones, colours = self._cones()
-        found = boundaries(cones, colours, (self.start[0], self.start[1], self.start[2]), length=200.0)
-        if found is None:
+        edges = boundaries(cones, colours, (self.start[0], self.start[1], self.start[2]), length=200.0)
+        if edges is None:
             return
         c, s = cos(self.start[2]), sin(self.start[2])
-        middle = 0.5 * (cones[found.left] + cones[found.right]) - self.start[:2]
+        middle = 0.5 * (cones[edges.left] + cones[edges.right]) - self.start[:2]
         ahead, left = middle @ [c, s], middle @ [-s, c]
         slope, offset = np.polyfit(ahead, left, 1) if np.ptp(ahead) > 10.0 else (0.0, float(left.mean()))
         finish = SPRINT + 0.3 + self.car.half_length
@@ -232,12 +232,12 @@ class Driver:
     def _plan_map(self) -> None:
         """Take the racing line, or the middle, of the whole map."""
         cones, colours = self._cones(hits=3)
-        found = boundaries(cones, colours, self._behind(), closed=True)
-        if found is None:
+        edges = boundaries(cones, colours, self._behind(), closed=True)
+        if edges is None:
             self._plan_ahead()
             return
-        middle = centreline(cones, found)
-        left, right = widths(middle, cones, found)
+        middle = centreline(cones, edges)
+        left, right = widths(middle, cones, edges)
         if self.kind == "racing":
             line = racing_line(middle, left, right, self.car, self.margin, self.use)
         else:

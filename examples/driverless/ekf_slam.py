@@ -63,11 +63,11 @@ class EkfSlam:
             return
         self._move(time)
         expected, spread = expected_view(self.state[:3], self.cones, self.covariance)
-        found = match(expected, DOUBT * spread, detected, noise, self.colours, colours)
-        self.tally.see(found.cone, colours[found.detection], expected)
-        if len(found.cone):
-            self._update(found.cone, detected[found.detection] - expected[found.cone], noise[found.detection])
-        self._add(detected[found.new], noise[found.new], colours[found.new])
+        matches = match(expected, DOUBT * spread, detected, noise, self.colours, colours)
+        self.tally.see(matches.cone, colours[matches.detection], expected)
+        if len(matches.cone):
+            self._update(matches.cone, detected[matches.detection] - expected[matches.cone], noise[matches.detection])
+        self._add(detected[matches.new], noise[matches.new], colours[matches.new])
         false = self.tally.false()
         if false.any():
             self._forget(false)

@@ -70,31 +70,31 @@ class GraphSlam:
         guess = composed(self.base, travel.step)
         joint = self._moved(travel)
         expected, spread = expected_view(guess, self.cones[self.near], joint)
-        found = match(expected, spread, detected, noise, self.colours[self.near], colours)
-        found = Matches(found.detection, self.near[found.cone], found.new)
+        matches = match(expected, spread, detected, noise, self.colours[self.near], colours)
+        matches = Matches(matches.detection, self.near[matches.cone], matches.new)
         everywhere, _ = seen_from(guess, self.cones)
-        self.tally.see(found.cone, colours[found.detection], everywhere)
+        self.tally.see(matches.cone, colours[matches.detection], everywhere)
         self.now, self.time = guess, time
-        self.settled = 0 if len(found.new) else self.settled + 1
+        self.settled = 0 if len(matches.new) else self.settled + 1
         self.complete |= len(self.poses) >= KEYFRAMES and self.settled >= 10
         short = np.hypot(*travel.step[:2]) < KEYFRAME_WAY and len(self.poses) > 1
-        if self.complete or (short and not self._sees_new(found, detected)):
-            after = self._localise(joint[:3, :3], found, detected, noise)
+        if self.complete or (short and not self._sees_new(matches, detected)):
+            after = self._localise(joint[:3, :3], matches, detected, noise)
             if self.complete:
                 self._start_from(self.now, after)
             return
         if time > self.base_time:
             self._add_keyframe(travel, guess)
-        self._add(found, detected, noise, colours)
+        self._add(matches, detected, noise, colours)
         self._forget(self.tally.false())
         self._optimise()
         self._join()
         self.now = self.base.copy()
 
     @staticmethod
-    def _sees_new(found: Matches, detected: Floats) -> bool:
+    def _sees_new(matches: Matches, detected: Floats) -> bool:
         """Return whether new cones are close: the path ahead needs them before the next keyframe."""
-        return bool((np.hypot(*detected[found.new].T) < 10.0).any())
+        return bool((np.hypot(*detected[matches.new].T) < 10.0).any())
 
     def _moved(self, travel: Travel) -> Floats:
         """Return the joint covariance of pose and near cones after a way."""
@@ -105,13 +105,13 @@ class GraphSlam:
         joint[:3, :3] += by_step @ travel.covariance @ by_step.T
         return joint
 
-    def _localise(self, covariance: Floats, found: Matches, detected: Floats, noise: Floats) -> Floats:
+    def _localise(self, covariance: Floats, matches: Matches, detected: Floats, noise: Floats) -> Floats:
         """Correct the pose by cones that stay where they are; return its covariance."""
-        if len(found.cone) == 0:
+        if len(matches.cone) == 0:
             return covariance
-        seen, slope = seen_from(self.now, self.cones[found.cone])
-        weight = np.linalg.inv(noise[found.detection] + 0.02**2 * np.eye(2))
-        pull = (slope.transpose(0, 2, 1) @ weight @ (detected[found.detection] - seen)[:, :, None]).sum(axis=0)[:, 0]
+        seen, slope = seen_from(self.now, self.cones[matches.cone])
+        weight = np.linalg.inv(noise[matches.detection] + 0.02**2 * np.eye(2))
+        pull = (slope.transpose(0, 2, 1) @ weight @ (detected[matches.detection] - seen)[:, :, None]).sum(axis=0)[:, 0]
         information = (slope.transpose(0, 2, 1) @ weight @ slope).sum(axis=0) + np.linalg.inv(covariance)
         self.now = self.now + np.linalg.solve(information, pull)
         return np.asarray(np.linalg.inv(information))
@@ -145,14 +145,14 @@ class GraphSlam:
             seen_roots=np.concatenate([g.seen_roots, roots]),
         )
 
-    def _add(self, found: Matches, detected: Floats, noise: Floats, colours: Ints) -> None:
+    def _add(self, matches: Matches, detected: Floats, noise: Floats, colours: Ints) -> None:
         """Add the detections of the last keyframe, of known and of new cones."""
         last, pose = len(self.poses) - 1, self.poses[-1]
-        self._see(last, found.cone, detected[found.detection], noise[found.detection])
-        fresh = len(self.cones) + np.arange(len(found.new))
-        self.cones = np.vstack([self.cones, pose[:2] + detected[found.new] @ rotation(pose[2]).T])
-        self.tally.add(colours[found.new])
-        self._see(last, fresh, detected[found.new], noise[found.new])
+        self._see(last, matches.cone, detected[matches.detection], noise[matches.detection])
+        fresh = len(self.cones) + np.arange(len(matches.new))
+        self.cones = np.vstack([self.cones, pose[:2] + detected[matches.new] @ rotation(pose[2]).T])
+        self.tally.add(colours[matches.new])
+        self._see(last, fresh, detected[matches.new], noise[matches.new])
 
     def _forget(self, false: NDArray[np.bool_]) -> None:
         """Remove false cones, and those that no keyframe has seen any more."""

@@ -18,10 +18,10 @@ WEIGHTS = (1.0, 0.05, 2.0, 0.05)  # of the state
 
 def riccati(a: Floats, b: Floats, q: Floats, r: Floats) -> Floats:
     """Return the stabilising P of P = A'PA - A'PB (R + B'PB)^-1 B'PA + Q; each pass doubles the steps considered."""
-    one = np.eye(len(a))
+    identity = np.eye(len(a))
     g, h = b @ np.linalg.solve(r, b.T), q.copy()
     for _ in range(60):
-        inner = np.linalg.inv(one + g @ h)
+        inner = np.linalg.inv(identity + g @ h)
         step = a.T @ h @ inner @ a
         g, h, a = g + a @ inner @ g @ a.T, h + step, a @ inner @ a
         if np.abs(step).max() <= 1e-13 * np.abs(h).max():

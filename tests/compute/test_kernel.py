@@ -175,13 +175,11 @@ def test_source_binds_rows_before_the_loop() -> None:
 
 
 def test_thread_limit_is_checked_and_kept() -> None:
-    try:
-        limit_threads(1)
-        assert thread_count() == 1
-        with pytest.raises(InvalidValueError, match=f"threads must lie in 1..{available_threads()}, not 0"):
-            limit_threads(0)
-    finally:
-        limit_threads(None)
+    limit_threads(1)
+    assert thread_count() == 1
+    with pytest.raises(InvalidValueError, match=f"threads must lie in 1..{available_threads()}, not 0"):
+        limit_threads(0)
+    limit_threads(None)
     assert thread_count() == available_threads()
 
 
@@ -203,11 +201,8 @@ def test_small_fleets_compile_no_parallel_code() -> None:
     assert list(fresh._variants) == [False]
     fresh.variants(SERIAL_BELOW)
     assert list(fresh._variants) == [False, available_threads() > 1]
-    try:
-        limit_threads(1)
-        assert fresh.variants(SERIAL_BELOW) is fresh.variants(1)
-    finally:
-        limit_threads(None)
+    limit_threads(1)
+    assert fresh.variants(SERIAL_BELOW) is fresh.variants(1)
 
 
 @pytest.mark.parametrize("spec", [MOVE, VARYING], ids=["shared", "varying"])

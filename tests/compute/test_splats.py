@@ -92,10 +92,7 @@ def test_results_do_not_depend_on_threads() -> None:
     table, at = random_splats(), places(5000)
     both = evaluate_splats(at, table, build_grid(table), PRIOR)
     limit_threads(1)
-    try:
-        assert evaluate_splats(at, table, build_grid(table), PRIOR).tobytes() == both.tobytes()
-    finally:
-        limit_threads(None)
+    assert evaluate_splats(at, table, build_grid(table), PRIOR).tobytes() == both.tobytes()
 
 
 def test_far_away_and_at_infinity_only_the_prior_remains() -> None:

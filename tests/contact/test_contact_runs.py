@@ -477,14 +477,11 @@ def test_threads_grouping_and_declaration_do_not_matter() -> None:
         ("order", None, -1, (240,)),
         ("groups", None, 1, (1, 2, 3, 4, 30, 100, 100)),
     ):
-        try:
-            limit_threads(threads)
-            sim = crowded(order)
-            for ticks in groups:
-                sim.step(ticks)
-            hashes[name] = sim.state_hash()
-        finally:
-            limit_threads(None)
+        limit_threads(threads)
+        sim = crowded(order)
+        for ticks in groups:
+            sim.step(ticks)
+        hashes[name] = sim.state_hash()
     assert len(set(hashes.values())) == 1, hashes
     assert sim.engine.contact.total > 40
 

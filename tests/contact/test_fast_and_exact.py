@@ -114,15 +114,12 @@ def test_the_race_is_the_same_with_any_threads_grouping_and_declaration(ticks: i
         ("two threads", 2, 1, (ticks,)),
         ("groups and order", None, -1, (1, 2, 47, 50, ticks - 100)),
     ):
-        try:
-            limit_threads(threads)
-            with pile_up(order) as sim:
-                for count in groups:
-                    sim.step(count)
-                hashes[name] = sim.state_hash()
-                assert touched(sim) >= 3
-        finally:
-            limit_threads(None)
+        limit_threads(threads)
+        with pile_up(order) as sim:
+            for count in groups:
+                sim.step(count)
+            hashes[name] = sim.state_hash()
+            assert touched(sim) >= 3
     assert len(set(hashes.values())) == 1, hashes
 
 

@@ -141,14 +141,11 @@ def test_step_grouping_threads_and_watching_change_nothing() -> None:
     hashes = []
     for threads, steps in ((1, [120]), (None, [1] * 40 + [80]), (None, [60, 60])):
         limit_threads(threads)
-        try:
-            with paddock.load(RACE) as sim:
-                for count in steps:
-                    sim.step(count)
-                    sim.snapshot()
-                hashes.append(sim.state_hash())
-        finally:
-            limit_threads(None)
+        with paddock.load(RACE) as sim:
+            for count in steps:
+                sim.step(count)
+                sim.snapshot()
+            hashes.append(sim.state_hash())
     assert len(set(hashes)) == 1
 
 

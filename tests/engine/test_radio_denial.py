@@ -234,14 +234,11 @@ def test_denied_radios_are_saved_and_do_not_depend_on_steps_or_threads(
     hashes = []
     for sizes, threads in (([100], 1), ([1] * 100, available_threads()), ([33, 7, 60], available_threads())):
         limit_threads(threads)
-        try:
-            with paddock.load(busy_run()) as sim:
-                for size in sizes:
-                    sim.step(size)
-                hashes.append(sim.state_hash())
-                traffic = sim.radio.traffic()
-        finally:
-            limit_threads(available_threads())
+        with paddock.load(busy_run()) as sim:
+            for size in sizes:
+                sim.step(size)
+            hashes.append(sim.state_hash())
+            traffic = sim.radio.traffic()
     assert len(set(hashes)) == 1
     assert 20 < traffic["transmitted"] < 150 and traffic["beacons_heard"] > 0
     with paddock.load(busy_run()) as sim:

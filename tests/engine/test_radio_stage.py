@@ -432,13 +432,10 @@ def test_threads_and_the_order_of_fleets_do_not_matter() -> None:
                 scenario["vehicles"].reverse()
                 scenario["radio"]["jammers"].reverse()
             limit_threads(threads)
-            try:
-                with paddock.load(scenario) as sim:
-                    sim.step(30)
-                    tree = sim.engine.saved_state()
-                    hashes.add((str(tree["radio"]["links"]["power"].tobytes()), str(tree["radio"]["jammers"])))
-            finally:
-                limit_threads(None)
+            with paddock.load(scenario) as sim:
+                sim.step(30)
+                tree = sim.engine.saved_state()
+                hashes.add((str(tree["radio"]["links"]["power"].tobytes()), str(tree["radio"]["jammers"])))
     assert len(hashes) == 1
 
 

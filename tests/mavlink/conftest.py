@@ -96,7 +96,7 @@ class Fleet:
             self.bridge.spawn(place, pilot, adapter.name)
             self.hub.add(pilot)
         self.bridge.after_exchange.append(self.hub.service)
-        self.bridge.meanwhile.append(self.hub.idle)
+        self.bridge.while_waiting.append(self.hub.idle)
         self.stations: list[Station] = []
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()

@@ -33,7 +33,7 @@ def shown(station: Any) -> list[list[int]]:
 
 def turns(fleet: Any) -> list[float]:
     """The speeds of the motors of the model, as shares of the highest."""
-    state = fleet.bridge.links["world"].adapter.simulation.inspect("v1")["state"]
+    state = fleet.bridge.links["world"].adapter.simulation.vehicles.inspect("v1")["state"]
     return [state[f"motor_{k}"] for k in (1, 2, 3, 4)]
 
 

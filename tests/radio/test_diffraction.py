@@ -29,8 +29,8 @@ def table(slope: float = 0.0) -> np.ndarray:
 
 
 def loss(relief: np.ndarray, a: Any, b: Any, flat: bool = False, slope: float = 0.0, ground_z: float = 0.0) -> float:
-    peaks = d.relief_peaks(relief)
-    return terrain_of(*map(float, (*a, *b)), FREQUENCY, ground_z, table(slope), relief, peaks, flat)
+    ground = d.TerrainTables(ground_z, table(slope), relief, d.relief_peaks(relief))
+    return terrain_of(tuple(map(float, a)), tuple(map(float, b)), FREQUENCY, ground, flat)
 
 
 def ridge(x: float, height: float) -> np.ndarray:
@@ -126,7 +126,8 @@ def test_terrain_against_the_same_construction_with_arrays() -> None:
 
 def test_terrain_in_python_is_the_compiled_one() -> None:
     relief = 60.0 * np.exp(-(((X - 100.0) / 150.0) ** 2))
-    arguments = (-900.0, 0.0, 10.0, 900.0, 30.0, 10.0, FREQUENCY, 0.0, table(), relief, d.relief_peaks(relief), False)
+    ground = d.TerrainTables(0.0, table(), relief, d.relief_peaks(relief))
+    arguments = (-900.0, 0.0, 10.0), (900.0, 30.0, 10.0), FREQUENCY, ground, False
     assert d.terrain_db(*arguments) == terrain_of(*arguments) > 30.0
 
 
@@ -152,5 +153,6 @@ def test_level_and_tilted_ground_add_nothing_to_models_that_contain_the_ground()
 
 def test_flat_worlds_and_equal_places_cost_nothing() -> None:
     nothing = np.zeros((1, 1))
-    assert terrain_of(0.0, 0.0, 1.0, 900.0, 0.0, 1.0, FREQUENCY, 0.0, table(), nothing, nothing, False) == 0.0
+    ground = d.TerrainTables(0.0, table(), nothing, nothing)
+    assert terrain_of((0.0, 0.0, 1.0), (900.0, 0.0, 1.0), FREQUENCY, ground, False) == 0.0
     assert loss(np.full_like(X, 9.0), (5.0, 5.0, 0.0), (5.0, 5.0, 0.0)) == 0.0

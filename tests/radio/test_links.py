@@ -16,8 +16,9 @@ from paddock.radio.links import update as link_update
 from paddock.radio.links.paths import PathTables, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
 from paddock.radio.links.rows import decibels_of, longest_square
+from paddock.radio.links.survey import far_interference
 from paddock.radio.links.table import Links, no_links
-from paddock.radio.links.update import LinkUpdate, far_interference
+from paddock.radio.links.update import LinkUpdate
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import FittedRadio
 
@@ -209,10 +210,7 @@ def test_threads_do_not_matter() -> None:
     found = []
     for count in (1, 2):
         limit_threads(count)
-        try:
-            found.append(update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n)))
-        finally:
-            limit_threads(None)
+        found.append(update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n)))
     for one, two in zip(*found, strict=True):
         assert np.array_equal(one, two)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paddock.compute.routine import routine
-from paddock.radio.physics.obstacles import MATERIALS, Buildings, buildings_of, round_part
+from paddock.radio.physics.obstacles import MATERIALS, Buildings, buildings_of, line_of, round_part
 from paddock.radio.physics.obstruction import obstruction_db
 from paddock.radio.physics.propagation import TerrainTables, relief_peaks, terrain_db
 from paddock.scenario.scenery import Obstacle
@@ -35,7 +35,8 @@ def built(*entries: Obstacle) -> Buildings:
 
 
 def through(buildings: Buildings, a: Any, b: Any) -> float:
-    arguments = (*map(float, (*a, *b)), FREQUENCY, buildings, FLAT, False, False, 0.0)
+    ends = tuple(map(float, a)), tuple(map(float, b))
+    arguments: Any = (*ends, FREQUENCY, buildings, FLAT, False, False, 0.0)
     found = obstructed(*arguments)
     assert obstruction_db(*arguments) == found
     return found
@@ -182,7 +183,7 @@ TOWN = (
 def test_loss_has_no_jumps_over_height(y: float, tilt: float) -> None:
     town = built(*TOWN)
     heights = np.arange(1.0, 45.0, 0.1)
-    found = [obstructed(-200.0, 0.0, z, 200.0, y, z + tilt, FREQUENCY, town, FLAT, False, False, 0.0) for z in heights]
+    found = [through(town, (-200.0, 0.0, z), (200.0, y, z + tilt)) for z in heights]
     assert np.abs(np.diff(found)).max() < 0.5
     assert found[0] > 20.0 and found[-1] == 0.0
 
@@ -191,9 +192,7 @@ def test_loss_has_no_jumps_across_a_building() -> None:
     town = built(*TOWN[:1])
     for slant in (0.0, 15.0):
         at = np.arange(-60.0, 60.0, 0.05)
-        found = [
-            obstructed(-200.0, y, 10.0, 200.0, y + slant, 14.0, FREQUENCY, town, FLAT, False, False, 0.0) for y in at
-        ]
+        found = [through(town, (-200.0, y, 10.0), (200.0, y + slant, 14.0)) for y in at]
         assert np.abs(np.diff(found)).max() < 0.5
         assert max(found) > 25.0 and found[0] == found[-1] == 0.0
 
@@ -202,8 +201,8 @@ def test_loss_has_no_jumps_across_a_building() -> None:
 def test_obstacles_are_reciprocal(places: tuple[float, ...], one: float, other: float) -> None:
     town = built(*TOWN)
     ax, ay, bx, by = places
-    rest = FREQUENCY, town, FLAT, False, False, 0.0
-    there, back = obstructed(ax, ay, one, bx, by, other, *rest), obstructed(bx, by, other, ax, ay, one, *rest)
+    a, b, rest = (ax, ay, one), (bx, by, other), (FREQUENCY, town, FLAT, False, False, 0.0)
+    there, back = obstructed(a, b, *rest), obstructed(b, a, *rest)
     assert there == pytest.approx(back, abs=1e-6)
     assert 0.0 <= there < 1e4
 
@@ -218,8 +217,8 @@ def test_hills_and_buildings_are_one_profile() -> None:
     terrain[0, RELIEF_RATE] = 1.0 / spacing
     ground = TerrainTables(0.0, terrain, relief, relief_peaks(relief))
     wall = built(house(250.0, 0.0, 0.01, 900.0, 30.0, material="metal"))._replace(rates=np.full(1, 1e6))
-    line = -500.0, 0.0, 10.0, 500.0, 0.0, 10.0, FREQUENCY
-    hill = over_ground(*line, *ground, False)
+    line = (-500.0, 0.0, 10.0), (500.0, 0.0, 10.0), FREQUENCY
+    hill = over_ground(*line, ground, False)
     assert hill == pytest.approx(j(v(30.0, 200.0, 800.0)), abs=0.01)
     more = obstructed(*line, wall, ground, True, False, hill)
     assert hill + more == pytest.approx(deygout([(200.0, 40.0), (750.0, 30.0)], 10.0, 1000.0), abs=0.01)
@@ -241,8 +240,7 @@ def test_way_through_round_obstacles(a: tuple[float, ...], b: tuple[float, ...],
     if apart < 0.1:
         return
     obstacles = obstacles_of((box("vegetation", **kind),), lambda x, y: np.zeros_like(x))
-    unit = [(q - p) / apart for p, q in zip(a, b, strict=True)]
-    enters, leaves = round_part(*a, *unit, apart, obstacles.table, 0)
+    enters, leaves = round_part(line_of(a, b, 1.0), obstacles.table, 0)
     t = (np.arange(20_000) + 0.5) / 20_000
     x, y, z = (p + t * (q - p) for p, q in zip(a, b, strict=True))
     radius = 1.0 - 0.5 * z if is_cone else 1.0

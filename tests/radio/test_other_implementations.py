@@ -87,7 +87,8 @@ def parameters(frequency: float, length: float, ridges: list[Any], height: float
 
     def v(one: Any, top: Any, two: Any) -> float:
         line = one[1] + (two[1] - one[1]) * (top[0] - one[0]) / (two[0] - one[0])
-        return float(d.edge_parameter(top[1] - line, top[0] - one[0], two[0] - top[0], wavelength))
+        inverse = 1.0 / (top[0] - one[0]) + 1.0 / (two[0] - top[0])
+        return float((top[1] - line) * (2.0 / wavelength * inverse) ** 0.5)
 
     main = max(tops, key=lambda top: v(ends[0], top, ends[1]))
     before = [v(ends[0], top, main) for top in tops if top[0] < main[0]]

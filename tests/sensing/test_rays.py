@@ -287,9 +287,6 @@ def test_threads_do_not_change_a_bit() -> None:
     given = solids_of(solids), NO_SOLIDS
     ids, chosen = np.arange(20), beams(540, 270.0)
     few = scan(pose, ids, chosen, REACH, 0.0, *given)
-    try:
-        for threads in (1, None):
-            limit_threads(threads)
-            np.testing.assert_array_equal(scan(pose, ids, chosen, REACH, 0.0, *given, many=True), few)
-    finally:
-        limit_threads(None)
+    for threads in (1, None):
+        limit_threads(threads)
+        np.testing.assert_array_equal(scan(pose, ids, chosen, REACH, 0.0, *given, many=True), few)

@@ -235,12 +235,9 @@ def test_threads_do_not_change_a_bit() -> None:
     pose[:2], yaw = rng.uniform(-50, 50, (2, 200)), rng.uniform(-3, 3, 200)
     pose[5], pose[6] = np.sin(yaw / 2), np.cos(yaw / 2)
     found = []
-    try:
-        for threads in (1, None):
-            limit_threads(threads)
-            sensor = seen(scene, 200, pose.copy(), delay=0.0)
-            found.append((sensor.array("detections").copy(), sensor.array("truth").copy()))
-    finally:
-        limit_threads(None)
+    for threads in (1, None):
+        limit_threads(threads)
+        sensor = seen(scene, 200, pose.copy(), delay=0.0)
+        found.append((sensor.array("detections").copy(), sensor.array("truth").copy()))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])

@@ -22,7 +22,7 @@ import json, paddock
 red = {"name": "red", "id": 1, "model": "car.bicycle", "preset": "sedan"}
 drones = {"name": "drones", "count": 500, "model": "quad", "spawn": {"grid": {"spacing": 3, "z": 20}}}
 with paddock.load({"clock": {"rate": 240, "pace": 1.0}, "vehicles": [red, drones]}) as sim:
-    sim.log.most_bytes = 0  # the log of actions grows as long as the run lasts, up to its limit
+    sim.control.log.most_bytes = 0  # the log of actions grows as long as the run lasts, up to its limit
     with paddock.share(sim, stream={"port": 0}, vds1={"port": 0}, zmq={"port": 0}) as host:
         print(json.dumps({name: address["port"] for name, address in host.addresses.items()}), flush=True)
         sim.run()

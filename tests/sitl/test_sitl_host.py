@@ -17,6 +17,7 @@ import pytest
 import paddock
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.errors import PaddockError
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.sitl import from_scenario
 from paddock.sitl.from_scenario import quick_scenario
@@ -90,7 +91,7 @@ def test_a_page_sees_mode_link_and_waypoints_and_may_not_drive(own_links: Links)
         assert rover["waypoints"] == pytest.approx(np.array(SQUARE), abs=1.0)  # home has the error of the receiver
         assert copter["waypoints"] == pytest.approx(np.array([[20, 0, 8], [20, 10, 8], [30, 10, 8]]), abs=1.0)
         with pytest.raises(PaddockError, match="it is flown by its autopilot"):
-            LiveSource(sim).operate("drive", "a page", {"target": "copter"})
+            operate(LiveSource(sim), "drive", "a page", {"target": "copter"})
 
 
 def crosstrack(points: np.ndarray, way: np.ndarray) -> list[float]:

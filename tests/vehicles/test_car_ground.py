@@ -179,21 +179,18 @@ def test_threads_grouping_and_restoring_do_not_change_a_bit_on_rough_ground(coun
     fleets = [{"name": f"fleet{k}", "model": level, **(grid if k < 2 else {})} for k, level in enumerate(LEVELS)]
     ground = {"grade": 0.04, "roughness": "D", "patches": [{"circle": {"center": [20, 20], "radius": 30}, "mu": 0.3}]}
     hashes = []
-    try:
-        for threads, strides in ((1, (60, 40)), (2, (1, 1, 98))):
-            limit_threads(threads)
-            with on(ground, *fleets) as sim:
-                for fleet in fleets:
-                    sim.command(fleet["name"], steer=0.1, throttle=0.4)
-                saved = sim.save()
-                for ticks in strides:
-                    sim.step(ticks)
-                hashes.append(sim.state_hash())
-                sim.restore(saved)
-                sim.step(100)
-                hashes.append(sim.state_hash())
-    finally:
-        limit_threads(None)
+    for threads, strides in ((1, (60, 40)), (2, (1, 1, 98))):
+        limit_threads(threads)
+        with on(ground, *fleets) as sim:
+            for fleet in fleets:
+                sim.command(fleet["name"], steer=0.1, throttle=0.4)
+            saved = sim.save()
+            for ticks in strides:
+                sim.step(ticks)
+            hashes.append(sim.state_hash())
+            sim.restore(saved)
+            sim.step(100)
+            hashes.append(sim.state_hash())
     assert len(set(hashes)) == 1
 
 

@@ -150,13 +150,10 @@ def test_wide_reports_are_in_snapshots_of_small_fleets() -> None:
     entry = {"name": "red", "model": "car.double_track", "speed": 15}
     crowd = {**entry, "count": 1001, "spawn": {"grid": {"spacing": 10}}}
     limit_threads(1)  # the kernels of a single car
-    try:
-        with paddock.load({"vehicles": [entry, {**crowd, "name": "crowd"}]}) as sim:
-            sim.step(10)
-            one, many = sim.snapshot().fleet("red"), sim.snapshot().fleet("crowd")
-            assert {"mu_peak_fl", "alpha_peak_rr", "kappa_peak_rl", "pitch", "brake_torque_fr"} <= set(one.columns)
-            assert sum(float(one[name][0]) for name in LOADS) == pytest.approx(MASS * G, rel=0.01)
-            assert "load_fl" not in many.columns
-            np.testing.assert_array_equal(many.velocity, np.repeat(one.velocity, 1001, axis=0))
-    finally:
-        limit_threads(None)
+    with paddock.load({"vehicles": [entry, {**crowd, "name": "crowd"}]}) as sim:
+        sim.step(10)
+        one, many = sim.snapshot().fleet("red"), sim.snapshot().fleet("crowd")
+        assert {"mu_peak_fl", "alpha_peak_rr", "kappa_peak_rl", "pitch", "brake_torque_fr"} <= set(one.columns)
+        assert sum(float(one[name][0]) for name in LOADS) == pytest.approx(MASS * G, rel=0.01)
+        assert "load_fl" not in many.columns
+        np.testing.assert_array_equal(many.velocity, np.repeat(one.velocity, 1001, axis=0))

@@ -245,13 +245,13 @@ class BuiltInAutopilot(Autopilot):
         self.status_row[ARMED] = armed
 
     @property
-    def reboot_wanted(self) -> bool:
+    def reboot_requested(self) -> bool:
         """Whether it reboots at the next exchange."""
         return bool(self.status_row[REBOOT])
 
-    @reboot_wanted.setter
-    def reboot_wanted(self, wanted: bool) -> None:
-        self.status_row[REBOOT] = wanted
+    @reboot_requested.setter
+    def reboot_requested(self, requested: bool) -> None:
+        self.status_row[REBOOT] = requested
 
     @property
     def period_us(self) -> int:
@@ -299,10 +299,6 @@ class BuiltInAutopilot(Autopilot):
         """Return the actuator commands without waiting."""
         return self._actuators
 
-    def handle_events(self) -> None:
-        """Handle the events of the estimator."""
-        self.estimator.handle(int(self.estimator.arrays.events[self.index]))
-
     def decide(self) -> None:
         """Run the slow loop, at 50 Hz, or less often in steady flight."""
         self.vehicle.end_steady()
@@ -319,7 +315,7 @@ class BuiltInAutopilot(Autopilot):
             self.camera.update()
         if self.servos.repetitions:
             self.servos.update()
-        if self.calibration.wanted:
+        if self.calibration.sensors:
             self.calibration.update()
         if self.motor_test is not None:
             self.motor_test.update()

@@ -124,7 +124,7 @@ def reboot(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     """PREFLIGHT_REBOOT_SHUTDOWN: p1 1 reboots the autopilot, when disarmed or if p6 is the magic number."""
     require(p[0] in (1.0, 3.0), Ack(CommandResult.UNSUPPORTED, "Reboot: only 1 (reboot) is supported"))
     require(not autopilot.armed or p[5] == FORCE_REBOOT, rejected("Reboot: disarm first"))
-    autopilot.reboot_wanted = True
+    autopilot.reboot_requested = True
 
 
 def set_mode(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:

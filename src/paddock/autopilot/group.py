@@ -178,7 +178,7 @@ def run_autopilots(autopilots: "Mapping[int, BuiltInAutopilot]", which: Ints, se
             inject_faults(rows[row], status[row])
     estimator.run(which, *filters)
     if (events := filters.events[which]).any():
-        call(lambda autopilot: autopilot.handle_events(), which[events != 0])
+        call(lambda autopilot: autopilot.estimator.handle(int(filters.events[autopilot.index])), which[events != 0])
     decided = status[which, DECIDED]
     due = (status[which, NOW] - decided >= SLOW_PERIOD_US) | (decided < 0.0)
     if due.any():

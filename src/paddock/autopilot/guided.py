@@ -139,10 +139,10 @@ def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) ->
         name = CLIMB_SPEEDS[p[0]]
         require(name in parameters, unsupported(autopilot, "Climb speed"))
         known = parameters.known(name)
-        wanted = known.default if speed == DEFAULT else speed * 100.0
+        setting = known.default if speed == DEFAULT else speed * 100.0
         if speed != NO_CHANGE:
-            require(known.fit(wanted), invalid)
-            parameters.override({name: wanted})
+            require(known.fit(setting), invalid)
+            parameters.override({name: setting})
         return
     require(p[0] in (0.0, 1.0), denied(f"Speed: unknown type {p[0]:g}"))
     if autopilot.vehicle.kind == "plane" and p[0] == 0.0:
@@ -171,8 +171,8 @@ def turn_and_drive(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) 
         value = denied(f"Yaw and speed: p{number} {p[number - 1]:g} is not in {low:g} to {high:g}")
         require(low <= p[number - 1] <= high, value)
     require_guided(autopilot, "Yaw and speed")
-    wanted = radians(p[0]) + (autopilot.estimate.yaw if p[2] > 0.0 else 0.0)
-    set_target(autopilot, GuidedTarget(yaw=remainder(wanted, tau), pace=p[1]))
+    heading = radians(p[0]) + (autopilot.estimate.yaw if p[2] > 0.0 else 0.0)
+    set_target(autopilot, GuidedTarget(yaw=remainder(heading, tau), pace=p[1]))
 
 
 def change_heading(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
@@ -182,9 +182,9 @@ def change_heading(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) 
     _turn(autopilot, radians(p[1]))
 
 
-def _turn(autopilot: BuiltInAutopilot, wanted: float) -> None:
+def _turn(autopilot: BuiltInAutopilot, heading: float) -> None:
     require_guided(autopilot, "Yaw")
-    autopilot.guided = replace(autopilot.guided, yaw=remainder(wanted, tau), yaw_rate=nan)
+    autopilot.guided = replace(autopilot.guided, yaw=remainder(heading, tau), yaw_rate=nan)
 
 
 def change_altitude(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:

@@ -96,15 +96,15 @@ class OnboardLog:
         """Start or end a log, and write the records that are due (10 Hz)."""
         autopilot = self.autopilot
         value = autopilot.parameters.value
-        wanted = (autopilot.armed or value("LOG_DISARMED") > 0.0) and value("LOG_BITMASK") > 0.0
-        if wanted and self._file is None and self._written >= 0:
+        logging = (autopilot.armed or value("LOG_DISARMED") > 0.0) and value("LOG_BITMASK") > 0.0
+        if logging and self._file is None and self._written >= 0:
             self._begin()
         if self._file is None:
             return
         self._changes()
         records: list[tuple[Any, ...]] = [PERIODIC[name](autopilot) for name in self._names]
         self._write(self._group.pack(records))
-        if not wanted:
+        if not logging:
             self.close()
         elif self._written + len(self._waiting) > LARGEST:
             self._fail("log is full")

@@ -283,8 +283,8 @@ def fix_position_ned(row: Floats, m: Floats) -> Three:
     return (row[LAT] - m[LATITUDE]) * m[PER_NORTH], turn * m[PER_EAST], m[ORIGIN_ALTITUDE] - row[ALT]
 
 
-def _fix_noise(said: float, otherwise: float) -> float:
-    return max(said, LEAST_NOISE) if said > 0.0 else otherwise
+def _fix_noise(reported: float, default: float) -> float:
+    return max(reported, LEAST_NOISE) if reported > 0.0 else default
 
 
 def _within_gates(

@@ -95,13 +95,13 @@ class MissionActions:
     roi: Ned | None = None  # the region of interest, which a copter faces in AUTO and GUIDED
     waiting: list[tuple[int, MissionItem]] = field(default_factory=list)  # sequence and item
     speed: float = nan  # m/s, from DO_CHANGE_SPEED
-    wanted_yaw: float = nan  # rad, from CONDITION_YAW; until the next leg
+    commanded_yaw: float = nan  # rad, from CONDITION_YAW; until the next leg
     _elapsed: float = -1.0  # s in the condition at the head of the queue; -1: not started
 
     def load(self, items: Sequence[tuple[int, MissionItem]]) -> None:
         """Start the actions of a new leg; pending ones of the last leg are dropped."""
         self.waiting = list(items)
-        self.wanted_yaw = nan
+        self.commanded_yaw = nan
         self._elapsed = -1.0
 
     def update(self, dt: float, distance: float) -> None:
@@ -147,14 +147,14 @@ class MissionActions:
             if item.command == CONDITION_YAW:
                 way = -1.0 if item.p3 < 0.0 else 1.0
                 relative = self.autopilot.estimate.yaw + way * radians(item.p1)
-                self.wanted_yaw = remainder(relative if item.p4 else radians(item.p1), tau)
+                self.commanded_yaw = remainder(relative if item.p4 else radians(item.p1), tau)
         else:
             self._elapsed += dt
         if item.command == CONDITION_DELAY:
             return self._elapsed >= item.p1
         if item.command == CONDITION_DISTANCE:
             return distance <= item.p1
-        return abs(remainder(self.wanted_yaw - self.autopilot.estimate.yaw, tau)) <= YAW_REACHED
+        return abs(remainder(self.commanded_yaw - self.autopilot.estimate.yaw, tau)) <= YAW_REACHED
 
     def _run_action(self, sequence: int, item: MissionItem) -> None:
         copter = self.autopilot.vehicle.kind == "copter"  # others always face their direction of travel
@@ -368,8 +368,8 @@ class MissionExecutor:
 
     def _target(self, leg: MissionLeg) -> NavTarget:
         """Return the leg's target with the speed that actions have set, and the yaw: of the ROI, else CONDITION_YAW."""
-        wanted = self.actions.roi_yaw(), self.actions.wanted_yaw
-        yaw, speed = next((each for each in wanted if not isnan(each)), leg.yaw), self.actions.speed
+        headings = self.actions.roi_yaw(), self.actions.commanded_yaw
+        yaw, speed = next((each for each in headings if not isnan(each)), leg.yaw), self.actions.speed
         if (yaw, speed) != (leg.target.yaw, leg.target.speed):
             leg.target = replace(leg.target, yaw=yaw, speed=speed)
         return leg.target

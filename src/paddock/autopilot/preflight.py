@@ -230,7 +230,7 @@ class Calibration:
     """The calibration in progress of one vehicle."""
 
     autopilot: BuiltInAutopilot
-    wanted: tuple[str, ...] = ()  # GYRO, ACCEL, BARO; empty: none in progress
+    sensors: tuple[str, ...] = ()  # GYRO, ACCEL, BARO; empty: none in progress
     count: int = 0
     sums: list[float] = field(default_factory=lambda: [0.0] * 7)  # gyro 3, accel 3, pressure less the first
     squares: list[float] = field(default_factory=lambda: [0.0] * 7)
@@ -241,9 +241,9 @@ class Calibration:
         """Return whether a restored calibration is one that a command can start."""
         return len(self.sums) == len(self.squares) == 7 and self.count >= 0
 
-    def start(self, wanted: tuple[str, ...]) -> None:
+    def start(self, sensors: tuple[str, ...]) -> None:
         """Begin to collect samples."""
-        self.wanted, self.count, self.sums, self.squares = wanted, 0, [0.0] * 7, [0.0] * 7
+        self.sensors, self.count, self.sums, self.squares = sensors, 0, [0.0] * 7, [0.0] * 7
         self.first, self.baro_altitude = self.autopilot.sensors.pressure, 0.0
 
     def update(self) -> None:
@@ -267,16 +267,16 @@ class Calibration:
         estimate = self.autopilot.estimate
         if estimate.position_ok and hypot(estimate.vn, estimate.ve, estimate.vd) > MAX_SPEED:
             return "vehicle moves"
-        if CALIBRATE_GYRO in self.wanted or CALIBRATE_ACCEL in self.wanted:
+        if CALIBRATE_GYRO in self.sensors or CALIBRATE_ACCEL in self.sensors:
             if not all(map(isfinite, means[:6])):
                 return "IMU has no data"
             if max(spreads[:3]) > MAX_GYRO_SPREAD or max(map(abs, means[:3])) > MAX_GYRO_BIAS:
                 return "vehicle rotates"
             if max(spreads[3:6]) > MAX_ACCEL_SPREAD:
                 return "vehicle shakes"
-        if CALIBRATE_ACCEL in self.wanted and (hypot(*means[3:5]) > MAX_TILT or abs(means[5] + GRAVITY) > MAX_TILT):
+        if CALIBRATE_ACCEL in self.sensors and (hypot(*means[3:5]) > MAX_TILT or abs(means[5] + GRAVITY) > MAX_TILT):
             return "vehicle is not level"
-        if CALIBRATE_BARO in self.wanted and not (isfinite(means[6]) and spreads[6] <= MAX_PRESSURE_SPREAD):
+        if CALIBRATE_BARO in self.sensors and not (isfinite(means[6]) and spreads[6] <= MAX_PRESSURE_SPREAD):
             return "pressure is not steady"
         return ""
 
@@ -289,8 +289,8 @@ class Calibration:
 
     def _finish(self, problem: str) -> None:
         """Apply, and send the final answer."""
-        autopilot, names, means = self.autopilot, self.wanted, self._means() if self.count else [0.0] * 7
-        self.wanted = ()
+        autopilot, names, means = self.autopilot, self.sensors, self._means() if self.count else [0.0] * 7
+        self.sensors = ()
         if problem:
             ack = Ack(CommandResult.FAILED, f"Calibration failed: {problem}")
             autopilot.send_text(Severity.WARNING, ack.text)
@@ -331,15 +331,15 @@ def calibrate(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ac
     require(not autopilot.armed, rejected("Calibration: disarm first"))
     require(autopilot.motor_test is None, rejected("Calibration: motor test running"))
     require(autopilot.telemetry.landed == Landed.ON_GROUND, rejected("Calibration: not on the ground"))
-    require(not autopilot.calibration.wanted, rejected("Calibration: another one is in progress"))
+    require(not autopilot.calibration.sensors, rejected("Calibration: another one is in progress"))
     no_filter = Ack(CommandResult.FAILED, "Calibration: the estimator is replaced by the truth")
     require(not autopilot.estimator.use_truth, no_filter)
-    wanted = [
+    sensors = [
         name
         for name, value in ((CALIBRATE_GYRO, values[0]), (CALIBRATE_ACCEL, values[4]), (CALIBRATE_BARO, values[2]))
         if value
     ]
-    autopilot.calibration.start(tuple(wanted))
+    autopilot.calibration.start(tuple(sensors))
     return Ack(CommandResult.IN_PROGRESS)
 
 

@@ -64,10 +64,10 @@ def unsupported(autopilot: "BuiltInAutopilot", what: str) -> Ack:
     return Ack(CommandResult.UNSUPPORTED, f"{what}: not supported by a {autopilot.vehicle.kind}")
 
 
-def require(value: T | None, otherwise: Ack) -> T:
+def require(value: T | None, refusal: Ack) -> T:
     """Return a value; refuse the command if it is None or False."""
     if value is None or value is False:
-        raise RefusedError(otherwise)
+        raise RefusedError(refusal)
     return value
 
 

@@ -373,8 +373,8 @@ class Rover(VehicleControl):
         return RoverSetpoint._make(self.setpoint_row.tolist())
 
     @setpoint.setter
-    def setpoint(self, wanted: RoverSetpoint) -> None:
-        self.setpoint_row[:] = wanted
+    def setpoint(self, setpoint: RoverSetpoint) -> None:
+        self.setpoint_row[:] = setpoint
 
     @property
     def memory(self) -> RoverMemory:
@@ -457,8 +457,8 @@ class Plane(VehicleControl):
         return PlaneSetpoint._make(self.setpoint_row.tolist())
 
     @setpoint.setter
-    def setpoint(self, wanted: PlaneSetpoint) -> None:
-        self.setpoint_row[:] = wanted
+    def setpoint(self, setpoint: PlaneSetpoint) -> None:
+        self.setpoint_row[:] = setpoint
 
     @property
     def memory(self) -> PlaneMemory:

@@ -59,8 +59,8 @@ def crazyflow_env(worlds: str, substeps: str, seconds: str) -> Found:
     action = np.tile(np.array([0.0, 0.0, 0.0, 0.5 * (space.low[3] + space.high[3])], np.float32), (count, 1))
 
     def work() -> None:
-        found = envs.step(action)
-        jax.block_until_ready(found[:4])
+        result = envs.step(action)
+        jax.block_until_ready(result[:4])
 
     work()
     return {"steps_per_second": count / fastest(work, float(seconds)), "substeps": envs.n_substeps}
@@ -169,13 +169,13 @@ def ortools(seconds: str) -> Found:
     search.local_search_metaheuristic = routing_enums_pb2.LocalSearchMetaheuristic.GUIDED_LOCAL_SEARCH
     search.time_limit.FromMilliseconds(int(1000 * float(seconds)))
     started, before = time.perf_counter(), time.process_time()
-    found = routing.SolveWithParameters(search)
+    solution = routing.SolveWithParameters(search)
     taken, processor, orders = time.perf_counter() - started, time.process_time() - before, []
     for vehicle in range(vehicles):
-        order, at = [], found.Value(routing.NextVar(routing.Start(vehicle)))
+        order, at = [], solution.Value(routing.NextVar(routing.Start(vehicle)))
         while not routing.IsEnd(at):
             order.append(manager.IndexToNode(at) - 2 * vehicles)
-            at = found.Value(routing.NextVar(at))
+            at = solution.Value(routing.NextVar(at))
         orders.append(order)
     return {"orders": orders, "seconds": taken, "processor": processor}
 

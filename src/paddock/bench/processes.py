@@ -241,12 +241,12 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
     from paddock.wire.messages import requests
     from paddock.wire.operations import OPERATIONS
 
-    given, context = json.loads(arguments), zmq.Context()
+    values, context = json.loads(arguments), zmq.Context()
     restore, named = method == "restore", OPERATIONS[method].callable_by_name
-    body: requests.Body = requests.Call(method, given) if named else requests.Direct(method, given)
+    body: requests.Body = requests.Call(method, values) if named else requests.Direct(method, values)
     if restore:
         with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
-            body = requests.Call(method, given, remote.save())
+            body = requests.Call(method, values, remote.save())
     question, poller, answers, refused = requests.encode_request(requests.RequestMessage(1, body)), zmq.Poller(), 0, 0
     for k in range(connections):
         client = context.socket(zmq.DEALER)
@@ -296,8 +296,8 @@ def main(kind: str, *arguments: str) -> None:
         port, vehicle, seconds = arguments
         print(json.dumps({"rate": drive(int(port), int(vehicle), float(seconds))}))
     elif kind == "ask":
-        port, method, given, seconds, connections = arguments
-        print(json.dumps(ask(int(port), method, given, float(seconds), int(connections))))
+        port, method, values, seconds, connections = arguments
+        print(json.dumps(ask(int(port), method, values, float(seconds), int(connections))))
     elif kind == "web":
         print(json.dumps(asyncio.run(watch(int(arguments[0]), float(arguments[1])))))
     else:

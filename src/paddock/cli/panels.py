@@ -152,7 +152,7 @@ def fleet_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
 
 def race_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
     """Return the first cars of a race: position, name, lap, last lap, gap, cones; none without a race."""
-    found: list[tuple[float, str, float, float, float, float, int]] = []
+    cars: list[tuple[float, str, float, float, float, float, int]] = []
     for fleet in snapshot:
         if "race.status" in fleet.columns:
             columns = (
@@ -162,13 +162,13 @@ def race_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
                 fleet.names, zip(*columns, strict=True), strict=True
             ):
                 if status >= 0:
-                    found.append((position, name, lap, last, gap, cones, int(status)))
-    if not found:
+                    cars.append((position, name, lap, last, gap, cones, int(status)))
+    if not cars:
         return []
-    found.sort()
+    cars.sort()
     name_width = min(max(width - 38, 5), 16)
     lines = [Text(f"{'':>3} {'car':<{name_width}} {'lap':>4} {'last':>8} {'gap':>8} {'cones':>5}", style=TITLE)]
-    for position, name, lap, last, gap, cones, status in found[: max(rows - 1, 1)]:
+    for position, name, lap, last, gap, cones, status in cars[: max(rows - 1, 1)]:
         tone = RACE_TONES[status]
         line = Text(f"{position:>3.0f} ", style=STRONG).append(f"{short(name, name_width):<{name_width}} ", style=tone)
         behind = "dnf" if status == OUT else "" if position == 1 else f"+{gap:.3f}"

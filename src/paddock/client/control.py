@@ -197,8 +197,8 @@ class Controls:
 
     def _commands(self, request: RemoteControlRequest) -> Commands:
         if len(self.handlers) == 1:
-            found: Commands = self.handlers[0][1](request) or {}
-            return found
+            answer: Commands = self.handlers[0][1](request) or {}
+            return answer
         commands: dict[Any, Mapping[str, Any]] = {}
         for vehicles, handler in list(self.handlers):
             commands.update(handler(replace(request, vehicles=vehicles)) or {})

@@ -79,7 +79,7 @@ def operation_request(operation: str, /, **arguments: Any) -> ClientRequest[Any]
     entry = OPERATIONS[operation]
     if entry.callable_by_name:
         return ClientRequest(Call(operation, arguments), result_value, entry.entry.slow)
-    checked = {name: one for name, one in entry.checked(arguments).items() if name in arguments}
+    checked = {name: value for name, value in entry.checked(arguments).items() if name in arguments}
     return ClientRequest(Direct(operation, checked), result_value, entry.entry.slow)
 
 
@@ -465,8 +465,8 @@ class ClientChannel:
         self._dealer = self._socket(zmq.DEALER)
         self._dealer.setsockopt(zmq.IMMEDIATE, 1)  # unsent requests wait here, where they can time out
         self._monitor = self._dealer.get_monitor_socket(HANDSHAKE_FAILED)
-        for one in (self._dealer, self._monitor):
-            self._poller.register(one, POLLIN)
+        for socket_ in (self._dealer, self._monitor):
+            self._poller.register(socket_, POLLIN)
         try:
             self._dealer.connect(self._url)
         except zmq.ZMQError as error:
@@ -483,11 +483,11 @@ class ClientChannel:
             self._connect()
 
     def _disconnect(self) -> None:
-        for one in (self._dealer, self._monitor):
-            self._poller.unregister(one)
+        for socket_ in (self._dealer, self._monitor):
+            self._poller.unregister(socket_)
         self._dealer.disable_monitor()
-        for one in (self._monitor, self._dealer):
-            one.close()
+        for socket_ in (self._monitor, self._dealer):
+            socket_.close()
 
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
         made: zmq.Socket[bytes] = self._context.socket(kind)

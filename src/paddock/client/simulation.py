@@ -148,8 +148,8 @@ class RemoteSimulation(RemoteVerbs):
             self._ask(asked)
         elif ticks:
             control = self.controls.beforehand()
-            given = {} if control is None else {"control": control["commands"], "tick": control["tick"]}
-            body = Direct("step_synchronously", {"ticks": int(ticks), **given})
+            answer = {} if control is None else {"control": control["commands"], "tick": control["tick"]}
+            body = Direct("step_synchronously", {"ticks": int(ticks), **answer})
             self.controls.arrived(self._ask(SNAPSHOT._replace(body=body, patient=True), keep=True))
 
     def run(self, until: float | None = None, pace: float | None = None) -> None:
@@ -168,10 +168,10 @@ class RemoteSimulation(RemoteVerbs):
 
     def snapshot(self) -> Snapshot:
         """Return the present state: immutable, and bit-identical to that of a local simulation."""
-        found: Snapshot | None = self._ask(SNAPSHOT) or self._ask(SNAPSHOT_WITH_ROSTER)
-        if found is None:
+        snapshot: Snapshot | None = self._ask(SNAPSHOT) or self._ask(SNAPSHOT_WITH_ROSTER)
+        if snapshot is None:
             raise PaddockError("the server's reply holds no state")
-        return found
+        return snapshot
 
     def close(self) -> None:
         """Disconnect, and release the clock and all claims. The simulation continues."""
@@ -280,10 +280,10 @@ class AsyncRemoteSimulation(RemoteVerbs):
 
     async def snapshot(self) -> Snapshot:
         """Return the world now."""
-        found: Snapshot | None = await self._ask(SNAPSHOT) or await self._ask(SNAPSHOT_WITH_ROSTER)
-        if found is None:
+        snapshot: Snapshot | None = await self._ask(SNAPSHOT) or await self._ask(SNAPSHOT_WITH_ROSTER)
+        if snapshot is None:
             raise PaddockError("the server's reply holds no state")
-        return found
+        return snapshot
 
     async def close(self) -> None:
         """Disconnect."""

@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.client import NotebookPage
 from paddock.client.control import Callbacks, Controls, checked_inputs
-from paddock.client.page import NotebookPage
 from paddock.client.session import ClientRequest, Session, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, PaddockError, suggestion
@@ -58,10 +58,14 @@ class Verbs:
 
 def _method(operation: Operation, name: str) -> Callable[..., Any]:
     """Return the method of an operation, with the signature and the docstring of its entry."""
-    types = {one.name: plain(one.annotation) for one in operation.arguments if one.in_rpc is None or one.in_rpc.name}
+    types = {
+        argument.name: plain(argument.annotation)
+        for argument in operation.arguments
+        if argument.in_rpc is None or argument.in_rpc.name
+    }
     signature = operation.signature
     self, *rest = signature.parameters.values()
-    own = [self, *(one.replace(annotation=types[one.name]) for one in rest if one.name in types)]
+    own = [self, *(argument.replace(annotation=types[argument.name]) for argument in rest if argument.name in types)]
     signature = signature.replace(parameters=own, return_annotation=signature.empty)
 
     def method(self: Verbs, /, *args: Any, **kwargs: Any) -> Any:
@@ -339,8 +343,8 @@ class RemoteVerbs(Verbs, part=""):
         from paddock.scenario import load_scenario  # takes long to import
 
         asked = operation_request("metadata")
-        found = asked._replace(read=lambda reply: load_scenario(result_value(reply)["scenario"]))
-        return self._value(lambda: self._ask(found))
+        request = asked._replace(read=lambda reply: load_scenario(result_value(reply)["scenario"]))
+        return self._value(lambda: self._ask(request))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.session.url}{' (closed)' if self._closed else ''}>"
@@ -426,14 +430,14 @@ def typed(kind: Any, value: Any) -> Any:
     """Return a value of the wire as one of a type: named tuples, tuples, lists, objects; null as None or NaN."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (UnionType, Union):
-        return None if value is None else typed(next(one for one in inner if one is not NoneType), value)
+        return None if value is None else typed(next(item for item in inner if item is not NoneType), value)
     if hasattr(kind, "_fields"):
         hints = get_type_hints(kind)
-        return kind(**{name: typed(hints[name], one) for name, one in value.items()})
+        return kind(**{name: typed(hints[name], item) for name, item in value.items()})
     if origin is list:
-        return [typed(inner[0], one) for one in value]
+        return [typed(inner[0], item) for item in value]
     if origin is dict:
-        return {name: typed(inner[1], one) for name, one in value.items()}
+        return {name: typed(inner[1], item) for name, item in value.items()}
     if origin is tuple:
         return tuple(value)
     return nan if kind is float and value is None else value
@@ -452,7 +456,7 @@ def _track(tree: dict[str, Any] | None) -> Any:
 
 def _received(tree: dict[str, Any]) -> Received:
     data = b64decode(tree["data"]) if tree["base64"] else tree["data"]
-    return Received(**{name: one for name, one in tree.items() if name != "base64"} | {"data": data})
+    return Received(**{name: field for name, field in tree.items() if name != "base64"} | {"data": data})
 
 
 def _links(tree: dict[str, Any]) -> Any:

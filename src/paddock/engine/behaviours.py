@@ -303,7 +303,10 @@ class FleetBehaviour:
 
     def assign_slots(self) -> None:
         """Assign slots in the order of the fleet; the formation closes or opens when vehicles leave or join."""
-        write_slots(self.setup, self.fleet.tables[MEMORY][:, : self.fleet.n])
+        memory = self.fleet.by_key(self.fleet.tables[MEMORY])
+        write_slots(self.setup, memory)
+        if not self.fleet.in_order and self.setup.rule.slots is not None:
+            self.fleet.tables[MEMORY][:, self.fleet.rows] = memory
 
     def run(
         self,
@@ -323,32 +326,36 @@ class FleetBehaviour:
         if fleet.n == 0:
             self.broken = []
             return None
+        whole, rows = world.fleets[fleet.name], None if among is None else among[1]
+        places = None  # of these vehicles in the order of all members of the fleet; None: each at its row
+        if among is not None or not whole.in_order:
+            places = whole.ranks if rows is None else whole.ranks[rows]
         hearing = heard(fleet.name) if heard is not None and (self.sees or self.rule.hears) else None
-        targets, rows, lost = self._targets(world, poses)
+        targets, aims, lost = self._targets(world, poses, places if among is None else None)
         if hearing is not None and self.target is not None and self.sees and lost is None:
             assert heard is not None
-            targets, rows = self._heard_targets(world, hearing, heard, among)
+            targets, aims = self._heard_targets(world, hearing, heard, places, among is None)
         if self.urges.shape[1] < fleet.n:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
             self.away = np.zeros((len(self.away), fleet.capacity))
         if self.grid is not None and hearing is not None and self.sees:
-            self._hear_urges(self.grid, poses(fleet.name), hearing, among)
+            self._hear_urges(self.grid, poses(fleet.name), hearing, whole.n, places)
         elif self.grid is not None:
-            self._sum_urges(self.grid, poses(fleet.name), among)
+            self._sum_urges(self.grid, poses(fleet.name), whole.n, places)
         if hearing is not None and self.rule.hears:
-            self._hear_numbers(hearing, among)
+            self._hear_numbers(hearing, places)
         if self.avoidance is not None or self.rule.look is not None:
-            self._see_others(world, poses, *((fleet.n, None) if among is None else among))
+            self._see_others(world, poses, whole.n, places)
         if self.rule.reads_radio:
-            self._read_radio(world, among)
+            self._read_radio(world, rows)
         if self.rule.relays:
-            self._place_relays(heard, among)
+            self._place_relays(heard, rows)
         if STREAM in column_index(self.rule.memory):
-            self._draw_streams(world, among)
+            self._draw_streams(world, rows)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges, self.away)
         if len(self._alarms) != fleet.n:
             self._alarms = np.zeros(fleet.n)
-        self._act.watch(fleet.n, 1, *own, rows, targets, self.path, dt, self._alarms, self._raised)
+        self._act.watch(fleet.n, 1, *own, aims, targets, self.path, dt, self._alarms, self._raised)
         if self._raised[0] or self.broken:
             self._raised[0], self.broken = 0, list(self._broken())
         return lost
@@ -356,7 +363,8 @@ class FleetBehaviour:
     def _broken(self) -> Iterator[tuple[int, str]]:
         """Yield the vehicles for which the rule has returned a value that is not finite, and which one."""
         stored = {-1: ("command", self.fleet.command_fields), -3: (MEMORY, self.rule.memory)}
-        for row in np.flatnonzero(self._alarms).tolist():
+        order = self.fleet.rows
+        for row in order[self._alarms[order] != 0.0].tolist():
             alarm = int(self._alarms[row])
             if alarm > 0:
                 yield row, f"desire.{list(column_index(Desire))[alarm - 1]} is not finite"
@@ -370,33 +378,33 @@ class FleetBehaviour:
         own = () if self.grid is None else (self.grid.kernels,)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
-    def _read_radio(self, world: World, among: tuple[int, Ints] | None) -> None:
+    def _read_radio(self, world: World, rows: Ints | None) -> None:
         """Give the rule the radio status of its vehicles."""
         status = world.fleets[self.fleet.name].tables.get(RADIO)
         if status is not None:
-            rows = slice(self.fleet.n) if among is None else among[1]
-            self.urges[:, : self.fleet.n] = status[: len(self.urges), rows]
+            chosen = slice(self.fleet.n) if rows is None else rows
+            self.urges[:, : self.fleet.n] = status[: len(self.urges), chosen]
 
-    def _place_relays(self, heard: HeardBlocks | None, among: tuple[int, Ints] | None) -> None:
+    def _place_relays(self, heard: HeardBlocks | None, rows: Ints | None) -> None:
         """Give the rule the places of its vehicles in their chain, when they are chosen."""
         assert heard is not None and self.setup.between is not None
         o = self.rule.options(*self.options.tolist())
-        rows = np.arange(self.fleet.n) if among is None else among[1]
-        found = heard.relays(self.fleet.name, rows, self.setup.between, o)
+        chosen, into = (self.fleet.rows, self.fleet.rows) if rows is None else (rows, np.arange(self.fleet.n))
+        found = heard.relays(self.fleet.name, chosen, self.setup.between, o)
         self.urges[:] = 0.0
         if found is not None:
-            self.urges[:3, : self.fleet.n], self.urges[3, : self.fleet.n] = found, 1.0
+            self.urges[:3, into], self.urges[3, : self.fleet.n] = found, 1.0
 
     def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
-        """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles in their fleet of `count`."""
-        fleet, rows = self.fleet, np.arange(count) if chosen is None else chosen
+        """Add what the vehicles of all fleets cause; `chosen`: the places of these vehicles among `count`."""
+        fleet, places = self.fleet, np.arange(count) if chosen is None else chosen
         others = {name: other for name, other in world.fleets.items() if name != fleet.name and other.n}
         own = poses(fleet.name)[:POSE_ROWS, :count]
         if self.avoidance is not None:
             blocks = [poses(name)[:, : other.n] for name, other in others.items()]
             obstacles = None if world.scenery is None else world.scenery.obstacles
             spared = [self._target_rows(world, name) for name in others]
-            found = self.avoidance.urges(own, rows, blocks, spared, obstacles)[:, rows]
+            found = self.avoidance.urges(own, places, blocks, spared, obstacles)[:, places]
             self.away[:, : fleet.n] = found
         if self.rule.look is not None:
             moving = [  # cones and crates are no traffic
@@ -404,63 +412,63 @@ class FleetBehaviour:
                 for name, other in others.items()
                 if other.command_fields is not PropCommand
             ]
-            block = np.concatenate([own[:, rows], np.delete(own, rows, axis=1), *moving], axis=1)
+            order = np.sort(places)
+            block = np.concatenate([own[:, order], np.delete(own, order, axis=1), *moving], axis=1)
             options = self.rule.options(*self.options.tolist())
             with users_code():
-                memory = fleet.tables[MEMORY][:, : fleet.n]
-                self.urges[:, : fleet.n] = self.rule.look(block, fleet.n, memory, options, self.path)
+                memory = fleet.by_key(fleet.tables[MEMORY])
+                self.urges[:, fleet.rows] = self.rule.look(block, fleet.n, memory, options, self.path)
 
     def _target_rows(self, world: World, fleet: str) -> Ints:
-        """Return the rows of the target in a fleet: a vehicle does not avoid its own target."""
+        """Return the places of the target in a fleet: a vehicle does not avoid its own target."""
         if self.target is None or self.target.partition("[")[0] != fleet:
             return np.zeros(0, np.int64)
         try:
-            return world.find(self.target)[1]
+            found, rows = world.find(self.target)
+            return found.ranks[rows]
         except UnknownNameError:  # it no longer exists
             return np.zeros(0, np.int64)
 
-    def _draw_streams(self, world: World, among: tuple[int, Ints] | None) -> None:
+    def _draw_streams(self, world: World, rows: Ints | None) -> None:
         """Give vehicles without one a random number, a function of the seed and their name."""
         n, row = self.fleet.n, column_index(self.rule.memory)[STREAM]
         streams = self.fleet.tables[MEMORY][row, :n]
         if (streams != 0.0).all():
             return
-        names = world.fleets[self.fleet.name].tables["streams"][np.arange(n) if among is None else among[1]]
+        names = world.fleets[self.fleet.name].tables["streams"][np.arange(n) if rows is None else rows]
         drawn = draw_uniforms(world.seed, names, STREAM_PURPOSE, 1)[:, 0]
         streams[:] = np.where(streams == 0.0, np.floor(drawn * STREAMS) + 1.0, streams)
 
-    def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
-        """Sum the contributions of each vehicle's neighbours."""
+    def _sum_urges(self, grid: NeighbourGrid, block: Floats, count: int, places: Ints | None) -> None:
+        """Sum the contributions of each vehicle's neighbours; `places` of these vehicles among `count`."""
         radius = float(self.options[column_index(self.rule.options)["radius"]])
-        if among is None:
-            grid.run(block, self.fleet.n, radius, self.options, self.urges)
+        if places is None:
+            grid.run(block, count, radius, self.options, self.urges)
             return
-        count, rows = among
         urges = np.zeros((len(self.urges), count))
         grid.run(block, count, radius, self.options, urges)
-        self.urges[:, : len(rows)] = urges[:, rows]
+        self.urges[:, : len(places)] = urges[:, places]
 
     def _hear_urges(
-        self, grid: NeighbourGrid, block: Floats, hearing: FleetHeard, among: tuple[int, Ints] | None
+        self, grid: NeighbourGrid, block: Floats, hearing: FleetHeard, count: int, places: Ints | None
     ) -> None:
         """Sum the contributions of the neighbours that each vehicle has heard of."""
         radius = float(self.options[column_index(self.rule.options)["radius"]])
         given = grid.spec, block, hearing, self.sees, radius, self.options
-        if among is None:
+        if places is None:
             visit_heard(*given, self.urges)
             return
-        count, rows = among
         urges = np.zeros((len(self.urges), count))
         visit_heard(*given, urges)
-        self.urges[:, : len(rows)] = urges[:, rows]
+        self.urges[:, : len(places)] = urges[:, places]
 
-    def _hear_numbers(self, hearing: FleetHeard, among: tuple[int, Ints] | None) -> None:
+    def _hear_numbers(self, hearing: FleetHeard, places: Ints | None) -> None:
         """Take the numbers of the newest message of each vehicle as its senses."""
-        rows = np.arange(self.fleet.n) if among is None else among[1]
+        own = np.arange(self.fleet.n) if places is None else places
         self.urges[:] = defaults_of(self.rule.senses)[:, None]
         mails = hearing.mail_head, hearing.mails, hearing.mail, hearing.mail_real
         newest_numbers(
-            rows,
+            own,
             hearing.first,
             hearing.slots,
             hearing.time,
@@ -470,21 +478,27 @@ class FleetBehaviour:
         )
 
     def _heard_targets(
-        self, world: World, hearing: FleetHeard, heard: HeardBlocks, among: tuple[int, Ints] | None
+        self, world: World, hearing: FleetHeard, heard: HeardBlocks, chosen: Ints | None, whole: bool
     ) -> tuple[Floats, Ints]:
         """Return the poses of the targets as each vehicle has heard them last, and their columns; -1: not heard."""
         assert self.target is not None
         fleet, aims = world.find(self.target)
         there = heard(fleet.name)
         n = self.fleet.n
-        places = np.arange(n) if self._places is None else self._places
-        own = np.arange(n) if among is None else among[1]
+        own = np.arange(n) if chosen is None else chosen
+        places = self._places
+        if places is None:
+            places = own if whole else np.arange(n)
+        aims = fleet.ranks[aims]
         goals = there.first + aims[places % len(aims)] * there.slots if there.n else np.full(n, -2)
         poses, columns = heard_targets(hearing, own, goals.astype(np.int64), self.sees, POSE_ROWS)
         return read_only(poses), columns
 
-    def _targets(self, world: World, poses: PoseBlocks) -> tuple[Floats, Any, str | None]:
-        """Return the target fleet's poses, the target's row for each vehicle, and the target's name if it is lost."""
+    def _targets(self, world: World, poses: PoseBlocks, ranks: Ints | None) -> tuple[Floats, Any, str | None]:
+        """Return the target fleet's poses, the target's column for each vehicle, and the target's name if it is lost.
+
+        ranks: the place of each vehicle in the order of members, which selects one of several targets; None: its row.
+        """
         n = self.fleet.n
         if self.target is None:
             if len(self._no_rows) != n:
@@ -496,8 +510,10 @@ class FleetBehaviour:
             fleet, rows = self.fleet, np.zeros(0, np.int64)
         if len(rows) == 0:
             return NO_POSES, np.full(n, NO_TARGET), self.target
-        places = np.arange(n) if self._places is None else self._places
-        return read_only(poses(fleet.name)), rows[places % len(rows)], None
+        places = self._places
+        if places is None:
+            places = np.arange(n) if ranks is None else ranks
+        return read_only(poses(fleet.name)), fleet.ranks[rows][places % len(rows)], None
 
 
 def broken_value(values: Floats, fields: type) -> str:

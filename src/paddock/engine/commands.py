@@ -152,7 +152,7 @@ def fail_silent(program: FleetProgram, tick: int) -> Ints:
     """Apply the failsafe to vehicles whose command has timed out; return their rows."""
     fleet = program.fleet
     overdue = fleet.tables["expires"][: fleet.n] <= tick
-    rows = np.flatnonzero(overdue & (fleet.tables["failed"][: fleet.n] == 0))
+    rows: Ints = fleet.rows[(overdue & (fleet.tables["failed"][: fleet.n] == 0))[fleet.rows]]
     values = _policy_values(program, "failsafe")
     for k in np.flatnonzero(~np.isnan(values)):
         fleet.command[k, rows] = values[k]

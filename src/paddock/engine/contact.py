@@ -121,8 +121,8 @@ class ContactStage:
             holds = candidates.holds(0, *gathered[:3, : roster.moving])
         elif holds:
             for part in roster.parts:
-                state = part.program.fleet.state
-                holds = holds and candidates.holds(part.first, *(state[row, : part.n] for row in part.xyz))
+                fleet = part.program.fleet
+                holds = holds and candidates.holds(part.first, *(fleet.by_key(fleet.state[row]) for row in part.xyz))
         if not holds:
             poses = roster.poses(np.arange(candidates.n), tick) if gathered is None else gathered
             candidates.search(poses[:3], poses[7:10])
@@ -143,7 +143,7 @@ class ContactStage:
             return np.flatnonzero((gathered[7:13] != 0.0).any(axis=0) & roster.falling)
         for part in roster.parts if roster.falls else ():
             if part.falls:
-                poses = part.program.pose_block(tick)[:, : part.n]
+                poses = part.program.fleet.by_key(part.program.pose_block(tick))
                 awake = np.flatnonzero((poses[7:13] != 0.0).any(axis=0))
                 awake_bodies.append(awake + part.first)
         return np.concatenate(awake_bodies)
@@ -249,7 +249,7 @@ class ContactStage:
             pose = program.pose_block(tick)[:, : program.fleet.n]
             tilted = np.flatnonzero(1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < TIPPED)
             height = pose[2, tilted] - self._ground(pose[0, tilted], pose[1, tilted])[0]
-            for row in tilted[height < 0.05].tolist():
+            for row in program.fleet.rows[np.sort(program.fleet.ranks[tilted[height < 0.05]])].tolist():
                 self.disarm(program, row, "tipped over", tick)
 
     def disarm(self, program: FleetProgram, row: int, why: str, tick: int) -> None:

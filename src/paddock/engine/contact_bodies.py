@@ -1,4 +1,4 @@
-"""Bodies of a run: those of all fleets and obstacles, numbered by fleet name and row, and cones.
+"""Bodies of a run: those of all fleets and obstacles, numbered by fleet name and member, and cones.
 
 Cones are vehicles. `ConesOfWorld` hides those from rays that no longer stand, `ConeBodies` counts them against cars.
 """
@@ -75,7 +75,8 @@ class Roster:
             first += program.fleet.n
         self.moving = first
         self.constants = np.concatenate([np.zeros((ROW.size, 0)), *tables, obstacles], axis=1)
-        self.ids = np.concatenate([np.zeros(0, np.int64), *(part.program.fleet.ids for part in self.parts)])
+        ids = (part.program.fleet.by_key(part.program.fleet.tables["ids"]) for part in self.parts)
+        self.ids = np.concatenate([np.zeros(0, np.int64), *ids])
         layers, ignored = [*layers, OBSTACLES], [*ignored, set()]
         ignores = np.array([[b in i or a in j for b, j in zip(layers, ignored, strict=True)]
                             for a, i in zip(layers, ignored, strict=True)])  # fmt: skip
@@ -94,13 +95,14 @@ class Roster:
         for part in self.parts:
             low, high = np.searchsorted(bodies, (part.first, part.first + part.n))
             if high > low:
-                yield part, slice(int(low), int(high)), bodies[low:high] - part.first
+                yield part, slice(int(low), int(high)), part.program.fleet.rows[bodies[low:high] - part.first]
 
     def gather(self, tick: int) -> Floats | None:
         """Return the poses (13, n) of all bodies, valid until the next call; None where that does not pay."""
         if self._gathered is not None:
             for part in self.parts:
-                self._gathered[:, part.first : part.first + part.n] = part.program.pose_block(tick)[:, : part.n]
+                own = part.program.fleet.by_key(part.program.pose_block(tick))
+                self._gathered[:, part.first : part.first + part.n] = own
         return self._gathered
 
     def poses(self, bodies: Ints, tick: int) -> Floats:
@@ -114,15 +116,15 @@ class Roster:
         """Return the name of a vehicle or an obstacle."""
         for part in self.parts:
             if part.first <= body < part.first + part.n:
-                return part.program.fleet.vehicle_name(body - part.first)
+                return part.program.fleet.vehicle_name(int(part.program.fleet.rows[body - part.first]))
         return "the ground" if body == GROUND else self.obstacle_names[body - self.moving]
 
 
 def bodies_of(program: FleetProgram) -> Any:
-    """Return the bodies of a fleet, a `Body` whose fields are arrays (n,)."""
+    """Return the bodies of a fleet in the order of its members, a `Body` whose fields are arrays (n,)."""
     assert program.model.body is not None
     with users_code():
-        values = vectorised(program.model.body)(program.parameter_tuple())
+        values = vectorised(program.model.body)(program.parameter_tuple(program.fleet.rows))
     columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (program.fleet.n,)) for value in values]
     return Body(*columns)
 
@@ -239,7 +241,7 @@ class ConeBodies:
             pose, home = programs[name].poses_of(rows, tick), homes[fleet.members[rows]]
             moved = ((pose[:2].T - home) ** 2).sum(axis=1) > (2.0 * self._radius[name]) ** 2
             lies = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < UPRIGHT
-            for cone in fleet.ids[rows[moved | lies]].tolist():
+            for cone in sorted(fleet.ids[rows[moved | lies]].tolist()):
                 fallen.append((race.touched_by[cone], cone))
                 race.counted.add(cone)
         return fallen

@@ -166,6 +166,11 @@ class Fleets:
                 each(fleet.name)
         self._changed("removed", names, f"{len(rows)} vehicle{'' if len(rows) == 1 else 's'}", tick)
 
+    def permute(self, name: str, rows: Ints) -> None:
+        """Reorder the rows of a fleet in memory, for locality: no result depends on their order."""
+        self.programs[name].keep(rows)
+        self.world.epoch += 1
+
     def close(self) -> None:
         """Close what runs outside the state, before another state replaces it, and discard the programs."""
         for program in self.programs.values():

@@ -78,7 +78,7 @@ class NamedFrames:
         if root == WORLD:
             return mounted
         fleet, row = _one_vehicle(world, root)
-        pose = self._poses(fleet.name)[:, row]
+        pose = self._poses(fleet.name)[:, fleet.ranks[row]]
         return Transform(pose[:3], pose[3:7]) @ mounted
 
 

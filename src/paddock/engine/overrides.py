@@ -454,7 +454,8 @@ def fleet_routes(program: FleetProgram) -> Iterator[PlannedRoute]:
     """Yield the routes of the fleet's own rule, then of its overrides."""
     fleet, overrides = program.fleet, program.overrides
     if program.behaviour is not None:
-        own = fleet.ids if overrides is None else fleet.ids[overrides.marks == OWN]
+        rows = fleet.rows
+        own = fleet.ids[rows if overrides is None else rows[overrides.marks[rows] == OWN]]
         yield from planned_routes(fleet.name, own, program.behaviour.setup)
     for group in [] if overrides is None else overrides.groups.values():
         yield from planned_routes(fleet.name, fleet.ids[group.rows], group.setup)

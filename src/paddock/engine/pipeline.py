@@ -183,11 +183,16 @@ class PublishStage:
         return self._latest
 
     def poses(self, fleet: str) -> Floats:
-        """Return the poses of a fleet now, of the snapshot or computed once per tick: rows as in Pose, >= n columns."""
+        """Return the poses of a fleet now, of the snapshot or computed once per tick: rows as in Pose, >= n columns.
+
+        Vehicles are in the order of their members, as in a snapshot; `Fleet.ranks` has the column of each row.
+        """
         tick, snapshot = self.world.clock.tick, self._latest
         if snapshot is not None and snapshot.tick == tick and snapshot.roster == self.world.roster_version:
             return snapshot.fleet(fleet).block
-        return self.programs[fleet].pose_block(tick)
+        program = self.programs[fleet]
+        poses = program.pose_block(tick)
+        return poses if program.fleet.in_order else program.fleet.by_key(poses)
 
     def serve(self) -> None:
         """Make the snapshot that another thread waits for. Called by the ticking thread."""

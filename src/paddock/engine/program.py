@@ -245,7 +245,7 @@ class FleetProgram:
     def write_block(
         self, block: Floats, environment: Floats, tick: int, arrays: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        """Fill a snapshot's block (columns, n), from pose to radio, and its arrays."""
+        """Fill a snapshot's block (columns, n), from pose to radio, and its arrays, in the order of the members."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
@@ -287,13 +287,17 @@ class FleetProgram:
                 block[row:] = status[:FIRST_PEER]
                 arrays["radio.peers"][:] = status[FIRST_PEER : FIRST_PEER + PEERS].T
                 arrays["radio.peer_sinr"][:] = status[FIRST_PEER + PEERS :].T
+            if not self.fleet.in_order:
+                for table in (block.T, *arrays.values()):
+                    table[:] = table[self.fleet.rows]
 
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
         fleet, model = self.fleet, self.model
         readings = *self.contact_columns, *self.reading_columns, *self.race_columns, *self.radio_columns
         columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *readings)
-        given = fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single
+        ids, members = (fleet.by_key(fleet.tables[name]) for name in ("ids", "members"))
+        given = fleet.name, model.kind, model.name, columns, fleet.n, ids, members, fleet.single
         return FleetLayout(*given, self.array_columns)
 
     @property

@@ -122,8 +122,8 @@ class RulesStage:
                 continue
             fleet = program.fleet
             whole = chosen is None or fleet.name in chosen
-            for row, number in enumerate(fleet.ids.tolist()):
-                name = fleet.vehicle_name(row)
+            for row in fleet.rows.tolist():
+                name, number = fleet.vehicle_name(row), int(fleet.ids[row])
                 if whole or name in (chosen or ()):
                     members.append((number, name, program))
         return members
@@ -153,7 +153,7 @@ class RulesStage:
             if not program.races:
                 continue
             ids = program.fleet.ids
-            rows = np.array([row for row, number in enumerate(ids.tolist()) if number in place], np.int64)
+            rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in place], np.int64)
             cars = np.array([place[number] for number in ids[rows].tolist()], np.int64)
             self._parts.append((program, rows, cars))
             self._shapes[:, cars] = shapes_of(program.model.body, program.parameter_tuple(), program.fleet.n)[:, rows]
@@ -201,7 +201,8 @@ class RulesStage:
         """Return the poses (13, n) of all cars, NaN for those that are gone."""
         for program, rows, cars in self._parts:
             block = program.pose_block(tick)
-            if len(rows) == program.fleet.n and len(cars) and cars[-1] - cars[0] == len(cars) - 1:
+            whole = len(rows) == program.fleet.n and program.fleet.in_order
+            if whole and len(cars) and cars[-1] - cars[0] == len(cars) - 1:
                 self._poses[:, cars[0] : cars[-1] + 1] = block[:, : len(rows)]
             else:
                 self._poses[:, cars] = block[:, rows]

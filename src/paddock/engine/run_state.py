@@ -30,7 +30,7 @@ class RunState(WorldState):
     contact: ContactState | None = child()  # with contact
     race: RaceState | None = child()  # with rules
     radio: RadioState | None = child()  # with radio
-    mission: Any = child()  # with a mission: its MissionState, of a package that is imported for a mission only
+    mission: Any = child()  # with a mission: its MissionRunState, of a package that is imported for a mission only
     autopilots: Any = child(settled=False)  # with built-in autopilots: their AutopilotsState
 
 

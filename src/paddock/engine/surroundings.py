@@ -88,7 +88,7 @@ def body_constants(program: FleetProgram) -> Floats | None:
     table[:, SOLID.half : SOLID.half + 3], table[:, SOLID.shape] = half, shape
     table[:, SOLID.base] = np.where(shape == FRUSTUM, half[:, 0], 0.0)
     table[:, SOLID.reach] = np.sqrt((half * half).sum(axis=1))
-    table[:, SOLID.number] = program.fleet.ids
+    table[:, SOLID.number] = program.fleet.ids[program.fleet.rows]
     return table
 
 
@@ -163,9 +163,10 @@ class Surroundings:
     def _cone_fleet(self, program: FleetProgram, places: tuple[int, ...], obstacles: Any) -> tuple[str, Floats, Ints]:
         """Return the cones of a fleet: name, table and keys."""
         fleet = program.fleet
-        table, keys = np.zeros((fleet.n, CONE.size)), fleet.tables["streams"][: fleet.n].copy()
-        table[:, CONE.colour], table[:, CONE.number] = colour_named(fleet.name), VEHICLE_CONES + fleet.ids
-        for row, member in enumerate(fleet.members.tolist()):
+        table, keys = np.zeros((fleet.n, CONE.size)), fleet.tables["streams"][fleet.rows]
+        table[:, CONE.colour] = colour_named(fleet.name)
+        table[:, CONE.number] = VEHICLE_CONES + fleet.ids[fleet.rows]
+        for row, member in enumerate(fleet.members[fleet.rows].tolist()):
             if member < len(places):
                 cone = obstacles[places[member]].cone
                 table[row, CONE.colour] = self._colour(places[member], obstacles[places[member]].name)
@@ -181,7 +182,9 @@ class Surroundings:
             return NO_SOLIDS
         solids, first = np.empty((total, SOLID.size)), 0
         for name, constants in self._constants.items():
-            placed(self.programs[name].pose_block(tick), constants, first, solids)
+            program = self.programs[name]
+            poses = program.pose_block(tick)
+            placed(poses if program.fleet.in_order else program.fleet.by_key(poses), constants, first, solids)
             first += len(constants)
         return solids_of(solids)
 
@@ -192,7 +195,7 @@ class Surroundings:
         tables, keys = [self._still.table], [self._still.keys]
         for name, table, identity in self._moving:
             at = table.copy()
-            at[:, :3] = self.programs[name].pose_block(tick)[:3, : len(table)].T
+            at[:, :3] = self.programs[name].fleet.by_key(self.programs[name].pose_block(tick)[:3]).T
             tables.append(at)
             keys.append(identity)
         return Cones(np.concatenate(tables), np.concatenate(keys))

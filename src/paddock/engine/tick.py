@@ -220,7 +220,7 @@ class MissionStage:
             self.mission.execution.left(fleet)
 
     def damaged(self) -> list[tuple[str, Ints]]:
-        """Return the rows of the vehicles that the mission has damaged, fleet by fleet."""
+        """Return the vehicles of each fleet that the mission has damaged: their places in the order of its members."""
         return [] if self.mission is None else self.mission.damaged()
 
     def due(self, tick: int) -> int:
@@ -404,9 +404,12 @@ class GuardStage:
         if not alarms:
             raise HaltedError
         # names and ids first: a removal moves the rows of others
-        named = [(at, p.fleet.name, p.fleet.vehicle_name(a.row), p.fleet.ids[a.row], a) for at, p, a in alarms]
+        named = [
+            (at, p.fleet.name, int(p.fleet.ranks[a.row]), p.fleet.vehicle_name(a.row), p.fleet.ids[a.row], a)
+            for at, p, a in alarms
+        ]
         for (at, fleet), group in groupby(named, key=lambda one: one[:2]):
-            self._handle(at, fleet, [one[2:] for one in group])
+            self._handle(at, fleet, [one[3:] for one in sorted(group, key=lambda one: one[2])])
 
     def _handle(self, at: int, fleet: str, alarms: list[tuple[str, int, Alarm]]) -> None:
         """Report the alarms of a fleet at a tick, and act on those of vehicles that cannot continue."""
@@ -460,7 +463,8 @@ class SenseStage:
             fleet = program.fleet
             due = [sensor for sensor in program.sensors.values() if not tick % sensor.period]
             if due:
-                poses, streams = self.poses(fleet.name), fleet.tables["streams"]
+                poses = self.poses(fleet.name) if fleet.in_order else program.pose_block(tick)
+                streams = fleet.tables["streams"]
                 for sensor in due:
                     seen = program.seen(sensor, environment)
                     if around is None and sensor.arrays:

@@ -215,11 +215,11 @@ class Inputs:
             self._refuse_frame(m.coordinate_frame)
             return
         mask, turned = m.type_mask, m.coordinate_frame in BODY_AXES
-        wanted = self._to_ned((m.x, m.y, 0.0 if mask & NO_Z else m.z), turned)
+        vector = self._to_ned((m.x, m.y, 0.0 if mask & NO_Z else m.z), turned)
         now = self.autopilot.estimate
         if m.coordinate_frame in OFFSETS or turned:
-            wanted = now.north + wanted[0], now.east + wanted[1], now.down + wanted[2]
-        position = wanted[0], wanted[1], now.down if mask & NO_Z else wanted[2]
+            vector = now.north + vector[0], now.east + vector[1], now.down + vector[2]
+        position = vector[0], vector[1], now.down if mask & NO_Z else vector[2]
         self._set_target(m, None if mask & NO_XY else position, turned)
 
     def _global_target(self, message: Any, sender: Sender) -> None:
@@ -242,13 +242,13 @@ class Inputs:
     def _set_target(self, m: Any, position: Ned | None, turned: bool) -> None:
         """Add velocity and yaw, and set the target."""
         mask = m.type_mask
-        wanted = (m.vx, m.vy, 0.0 if mask & NO_VZ else m.vz)
+        velocity = (m.vx, m.vy, 0.0 if mask & NO_VZ else m.vz)
         yaw = nan if mask & NO_YAW else m.yaw + (self.autopilot.estimate.yaw if turned else 0.0)
         self.autopilot.set_guided_target(
             GuidedTarget(
                 time_us=self.vehicle.now_us,
                 position=position,
-                velocity=None if mask & NO_VXY else self._to_ned(wanted, turned),
+                velocity=None if mask & NO_VXY else self._to_ned(velocity, turned),
                 yaw=yaw,
                 yaw_rate=nan if mask & NO_YAW_RATE else m.yaw_rate,
             )

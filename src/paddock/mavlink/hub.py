@@ -453,13 +453,13 @@ class MavlinkVehicle:
         peer's requests do not change the log of a run.
         """
         defaults = self.streams.due(now_us)
-        wanted: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
+        listeners_of: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
         for link in self.links:
             for peer in link.peers.values():
                 own = peer.streams.get(self.sysid)
                 for id in defaults if own is None else own.due(now_us):
-                    wanted.setdefault(id, []).append((link, peer))
-        for id, listeners in wanted.items():
+                    listeners_of.setdefault(id, []).append((link, peer))
+        for id, listeners in listeners_of.items():
             logged = id in defaults and self.log is not None
             fields = self.fields(id) if listeners or logged else None
             if fields is not None:

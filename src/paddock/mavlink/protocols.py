@@ -114,9 +114,9 @@ class Upload:
     first: int = 0  # sequence number of the first item
     before: Items = ()  # the plan that a partial upload changes
     items: list[MissionItem] = field(default_factory=list)
-    asked: int = 0  # requests of the next item
-    asked_us: int = 0
-    asked_wall: float = 0.0
+    requests: int = 0  # requests of the next item
+    requested_us: int = 0
+    requested_wall: float = 0.0
     result: int = 0
     acked_wall: float = 0.0  # time of the last ack
     settled: bool = False  # the sender has received the ack
@@ -171,7 +171,7 @@ class MissionProtocol:
     def restart(self) -> None:
         """Restart simulated time."""
         for upload in self._uploads.values():
-            upload.asked_us = 0
+            upload.requested_us = 0
 
     def service(self, now_us: int, wall: float) -> None:
         """Send partial lists, a few items at a time; repeat requests of uploads, and time out after a while."""
@@ -180,9 +180,9 @@ class MissionProtocol:
             if seq < len(self.autopilot.plans[kind]):
                 self._send_item(self.autopilot.plans[kind][seq], seq, kind, sender)
         for upload in list(self._uploads.values()):
-            if wall - upload.asked_wall < RETRY_AFTER or now_us - upload.asked_us < RETRY_AFTER * 1e6:
+            if wall - upload.requested_wall < RETRY_AFTER or now_us - upload.requested_us < RETRY_AFTER * 1e6:
                 continue
-            if upload.asked < MAX_REQUESTS:
+            if upload.requests < MAX_REQUESTS:
                 self._request_item(upload)
                 continue
             self.autopilot.send_text(Severity.WARNING, f"{upload.kind.name.capitalize()} upload timed out")
@@ -218,8 +218,8 @@ class MissionProtocol:
         self._end(upload, result, at)
 
     def _request_item(self, upload: Upload) -> None:
-        upload.asked += 1
-        upload.asked_us, upload.asked_wall = self.vehicle.now_us, monotonic()
+        upload.requests += 1
+        upload.requested_us, upload.requested_wall = self.vehicle.now_us, monotonic()
         sender, kind = upload.sender, int(upload.kind)
         request = mav.MAVLink_mission_request_int_message(sender.system, sender.component, upload.next, kind)
         self.vehicle.reply(request, sender)
@@ -240,7 +240,7 @@ class MissionProtocol:
                 self._end(upload, result, upload.next, int(message.command))
                 return
             upload.items.append(item)
-            upload.asked = 0
+            upload.requests = 0
             self._continue(upload)
 
     def _set_guided_target(self, message: Any, sender: Sender) -> None:

@@ -17,7 +17,7 @@ from paddock.planning.solver.methods.cbba import Beliefs, Consensus, Options, bi
 from paddock.radio.packets.layout import BROADCAST, DELIVERED, FORGED, MAIL_NUMBER, airtime
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.network import Ints, component_labels
-from paddock.wire.radio_results import Agreement, Assignment
+from paddock.wire.radio_results import Agreement, NegotiatedAssignment
 from paddock.world.columns import Floats
 from paddock.world.fleet import draw_uniforms
 
@@ -108,10 +108,10 @@ class RadioConsensus:
                 break
         return self.result()
 
-    def assigned(self, most: int = 1000) -> Assignment:
+    def assigned(self, most: int = 1000) -> NegotiatedAssignment:
         """Run rounds as `run`; return the first task of each vehicle and how the rounds ended."""
         ended = self.run(most)
-        return Assignment([order[0] if order else None for order in self.consensus.orders()], ended)
+        return NegotiatedAssignment([order[0] if order else None for order in self.consensus.orders()], ended)
 
     @property
     def _settled(self) -> bool:

@@ -36,9 +36,8 @@ from paddock.planning.solver.problem import (
 )
 from paddock.planning.solver.routes import Plan, Route
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
-from paddock.scenario.mission import MissionSection as MissionSection
-from paddock.scenario.tasks import NoFlyZone, numbered
-from paddock.scenario.tasks import TaskEntry as TaskSection
+from paddock.scenario.mission import MissionSection
+from paddock.scenario.tasks import NoFlyZone, TaskEntry, numbered
 from paddock.track.loading import track_of, world_with_track
 from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
@@ -198,7 +197,7 @@ def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
     return sorted(indices, key=lambda k: scenario.vehicles[k].name)
 
 
-def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[TaskSection, ...]:
+def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[TaskEntry, ...]:
     """Return the tasks that the `generate` section of a mission draws for these vehicles."""
     mission = scenario.mission
     if mission is None or mission.generate is None:
@@ -236,13 +235,13 @@ def _events(scenario: Scenario, mission: MissionSection, problem: Problem, divid
     return tuple(sorted(events, key=lambda event: event.at))
 
 
-def task_of(section: TaskSection, mission: MissionSection) -> Task:
+def task_of(section: TaskEntry, mission: MissionSection) -> Task:
     """Return a task as the planner sees it."""
     opens, closes = section.window or (0.0, float("inf"))
     return Task(section.name, shape_of(section, mission), section.altitude, opens, closes)
 
 
-def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
+def shape_of(section: TaskEntry, mission: MissionSection) -> TaskShape:
     """Return the geometry of a task."""
     s: Any = section.shape
     if section.kind == "point":

@@ -302,7 +302,7 @@ def stamped(scene: SceneUpdate, log_time: int) -> bytes:
 
 
 def draw_cone(entity: Any, colour: str, x: float, y: float, ground: float = 0.0, alpha: float = 1.0) -> None:
-    """Add a standing cone of a colour of CONE_COLOURS at a place, m."""
+    """Add a standing cone of a colour of CONE_COLOURS at a position (m)."""
     width, height = CONE_SIZES[colour]
     body = entity.cylinders.add(bottom_scale=1.0, top_scale=0.1)
     body.pose.position.x, body.pose.position.y, body.pose.position.z = x, y, ground + 0.5 * height

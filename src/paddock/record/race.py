@@ -106,7 +106,7 @@ class CarTrace:
 
 
 def laps(source: str | os.PathLike[str] | RecordedRun) -> dict[str, CarTrace]:
-    """Return the laps of every car of a recorded race, in the order of the standings: speed, accelerations, places."""
+    """Return the laps of every car of a recorded race in the order of the standings: speed, acceleration, position."""
     run = source if isinstance(source, RecordedRun) else open_run(source)
     try:
         standings, track = race_of(run)

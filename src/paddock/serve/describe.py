@@ -60,10 +60,10 @@ def snapshot_columns(
 
 def fleet_columns(names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> list[ColumnTree]:
     """Return the columns of a snapshot as trees, with those derived from the pose."""
-    found = list(snapshot_columns(names, model, sensors).values())
-    taken = {column.name for column in found}
+    columns = list(snapshot_columns(names, model, sensors).values())
+    taken = {column.name for column in columns}
     derived = [column for name, (_, column) in DERIVED.items() if name not in taken]
-    return [column_tree(column) for column in (*found, *derived)]
+    return [column_tree(column) for column in (*columns, *derived)]
 
 
 def installed(layout: FleetLayout) -> tuple[VehicleModel | None, dict[str, Sensor]]:
@@ -133,7 +133,7 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
         model, sensors = program.model, list(program.sensors)
         inputs: list[Any] = column_trees(model.command)
         if page:
-            readings = {name: one.sensor for name, one in program.sensors.items()}
+            readings = {name: noised.sensor for name, noised in program.sensors.items()}
             more: dict[str, Any] = {
                 "columns": fleet_columns(layout.columns, model, readings),
                 "arrays": fleet_array_trees(layout, program.sensors),
@@ -149,7 +149,7 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
 
 def recorded_options(scenario: Scenario) -> dict[str, dict[str, tuple[Sensor, dict[str, float]]]]:
     """Return fleet -> sensor -> its kind and options, of the sensors with arrays in a scenario."""
-    found: dict[str, dict[str, tuple[Sensor, dict[str, float]]]] = {}
+    arrays: dict[str, dict[str, tuple[Sensor, dict[str, float]]]] = {}
     for entry in scenario.vehicles:
         counts: dict[str, int] = {}
         for chosen in entry.sensors:
@@ -158,10 +158,10 @@ def recorded_options(scenario: Scenario) -> dict[str, dict[str, tuple[Sensor, di
             with suppress(PaddockError):
                 sensor = find_sensor(chosen.name) if chosen.name in sensor_names() else None
                 if isinstance(sensor, ArraySensor):
-                    given = fleet_sensor(sensor, chosen.options, scenario.clock.rate).options.tolist()
-                    options = dict(zip(column_index(sensor.options), given, strict=True))
-                    found.setdefault(entry.name, {})[name] = sensor, options
-    return found
+                    values = fleet_sensor(sensor, chosen.options, scenario.clock.rate).options.tolist()
+                    options = dict(zip(column_index(sensor.options), values, strict=True))
+                    arrays.setdefault(entry.name, {})[name] = sensor, options
+    return arrays
 
 
 def recorded_fleets(
@@ -263,7 +263,9 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         "columns": state,
         "command": part(commands, COMMAND),
         "parameters": [],
-        "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},
+        "sensors": {
+            sensor: part([n for n in columns if n.startswith(f"{sensor}.")], f"{sensor}.") for sensor in sensors
+        },
     }
 
 
@@ -279,7 +281,9 @@ def _radio_figures(sim: Simulation) -> dict[str, int]:
 def _impaired(sim: Simulation) -> dict[str, list[int]]:
     """Return the ids of vehicles that the mission has lost, and of those with an active failsafe."""
     run, damaged = sim.engine.mission, []
-    for vehicle in [] if run is None else [one for one in list(run.mission.flown.vehicles) if one.status == "damaged"]:
+    for vehicle in (
+        [] if run is None else [member for member in list(run.mission.flown.vehicles) if member.status == "damaged"]
+    ):
         with suppress(UnknownNameError):  # it has been removed
             fleet, rows = sim.engine.world.find(vehicle.name)
             damaged += fleet.ids[rows].tolist()

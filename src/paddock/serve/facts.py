@@ -270,7 +270,7 @@ class FactMirror:
         self._changes.pop(client, None)
         self._queues.pop(client, None)
         for fact in self._facts.values():
-            fact.waiting = [one for one in fact.waiting if one[1] != client]
+            fact.waiting = [reader for reader in fact.waiting if reader[1] != client]
             if not fact.is_open and fact.waiting:  # asked for by the client that has left
                 self._ask(fact, fact.waiting[0][1])
 
@@ -287,7 +287,7 @@ class FactMirror:
             if monotonic() - fact.asked > RENEWED:
                 self._ask(fact, client)
             then(personal(entry.personal, fact.outcome, client))
-        elif len(fact.waiting) >= MOST_WAITING and sum(one[1] == client for one in fact.waiting) >= MOST_WAITING:
+        elif len(fact.waiting) >= MOST_WAITING and sum(reader[1] == client for reader in fact.waiting) >= MOST_WAITING:
             then(OperationError("PaddockError", f"{operation} refused: {MOST_WAITING} equal requests wait already"))
         else:
             fact.waiting.append((oldest, client, then))
@@ -308,7 +308,7 @@ class FactMirror:
         elif isinstance(fact.outcome, OperationOutcome):
             fact.outcome = fact.outcome._replace(tick=tick, time=time)
         outcome, waiting, entry = fact.outcome, fact.waiting, OPERATIONS[fact.operation].entry
-        fact.waiting = [one for one in waiting if one[0] > fact.at]
+        fact.waiting = [reader for reader in waiting if reader[0] > fact.at]
         if entry.where == "read":
             fact.outcome = None
         for oldest, client, then in waiting:
@@ -327,7 +327,7 @@ class FactMirror:
     def _new(self, key: tuple[str, str], operation: str, arguments: dict[str, Any]) -> MirroredFact:
         """Add a fact in place of the one that was not read for the longest time."""
         if len(self._facts) >= MOST_FACTS:
-            idle = next((one for one, fact in self._facts.items() if not (fact.waiting or fact.is_open)), None)
+            idle = next((key for key, fact in self._facts.items() if not (fact.waiting or fact.is_open)), None)
             if idle is not None:
                 del self._numbers[self._facts.pop(idle).number]
         self._number += 1

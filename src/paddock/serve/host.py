@@ -66,8 +66,8 @@ class Visualization:
     def set(self, changes: Mapping[str, bool | None]) -> dict[str, Any]:
         """Change some layers; pages apply a mode when its version changes."""
         before = self.mode or {"version": 0, **dict.fromkeys(changes)}
-        given = {name: on for name, on in changes.items() if on is not None}
-        self.mode = {**before, **given, "version": before["version"] + bool(given)}
+        changed = {name: on for name, on in changes.items() if on is not None}
+        self.mode = {**before, **changed, "version": before["version"] + bool(changed)}
         return self.mode
 
 
@@ -89,13 +89,13 @@ class ThreadTime(NamedTuple):
 
 def thread_times(pid: int) -> dict[str, ThreadTime]:
     """Return the times of a process's threads; nothing where the system does not report them."""
-    found = dict[str, ThreadTime]()
+    times = dict[str, ThreadTime]()
     for folder in Path(f"/proc/{pid}/task").glob("*"):
         with suppress(OSError, ValueError, IndexError):  # it has ended
             ran, waited, _ = (folder / "schedstat").read_text().split()
             state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
-            found[folder.name] = ThreadTime(int(ran) * 1e-9, int(waited) * 1e-9, state == "R")
-    return found
+            times[folder.name] = ThreadTime(int(ran) * 1e-9, int(waited) * 1e-9, state == "R")
+    return times
 
 
 class Silence:
@@ -155,7 +155,9 @@ class Host:
         self._ring = RingWriter(slots=None)
         self._last: tuple[int, int] | None = None  # (run, tick) of the last published snapshot
         self._shown: Snapshot | None = None  # the last published snapshot
-        self._periods = {name: source.period(getattr(one, "rate", 10.0)) for name, one in options.endpoints.items()}
+        self._periods = {
+            name: source.period(getattr(endpoint, "rate", 10.0)) for name, endpoint in options.endpoints.items()
+        }
         self._wanted: list[int] = []  # further periods that subscribers want, in ticks
         self._unwatch: list[Callable[[], None]] | None = None
         self._hub = self._start()

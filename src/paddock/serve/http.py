@@ -129,8 +129,8 @@ class HttpServer:
         """Listen, and return the port. OSError if that is not possible."""
         listening = listening_socket(host, port)
         await self._server.startup(sockets=[listening])  # not `serve`: the hub owns signals and the event loop
-        found: int = listening.getsockname()[1]
-        return found
+        bound_port: int = listening.getsockname()[1]
+        return bound_port
 
     def stop_listening(self) -> None:
         """Accept no more connections."""
@@ -147,17 +147,17 @@ def find_file(folder: Path, path: str, gzip: bool) -> tuple[bytes, dict[str, str
     """Return content and headers of the file at a URL path; None without one. `gzip`: whether it may be compressed."""
     name = path.lstrip("/") or "index.html"
     try:
-        place, root = (folder / name).resolve(), folder.resolve()
-        if name.endswith(".gz") or not (place.is_relative_to(root) and place.is_file()):
+        path_of_file, root = (folder / name).resolve(), folder.resolve()
+        if name.endswith(".gz") or not (path_of_file.is_relative_to(root) and path_of_file.is_file()):
             return None
     except (OSError, ValueError):
         return None
-    packed = place.with_name(f"{place.name}.gz")
+    packed = path_of_file.with_name(f"{path_of_file.name}.gz")
     use_packed = gzip and packed.is_file()
-    content = (packed if use_packed else place).read_bytes()
-    kind = KINDS.get(place.suffix) or mimetypes.guess_type(place.name)[0] or "application/octet-stream"
+    content = (packed if use_packed else path_of_file).read_bytes()
+    kind = KINDS.get(path_of_file.suffix) or mimetypes.guess_type(path_of_file.name)[0] or "application/octet-stream"
     text = kind.startswith("text/") or kind == "application/json"
-    named_by_content = place.parent.name == "assets" and place.name.startswith("chunk-")
+    named_by_content = path_of_file.parent.name == "assets" and path_of_file.name.startswith("chunk-")
     headers = {
         "Content-Type": f"{kind}; charset=utf-8" if text else kind,
         "Cache-Control": FOREVER if named_by_content else ASK_AGAIN,

@@ -372,15 +372,15 @@ class Hub:
         addresses = {}
         for name, options in self.options.endpoints.items():
             known = self._config["addresses"].get(name) or {}  # of the previous hub: clients reconnect there
-            given = {**options.model_dump(mode="json"), **known}
+            values = {**options.model_dump(mode="json"), **known}
             module = import_module(f"paddock.serve.endpoints.{name}")
-            endpoint: Endpoint = module.ENDPOINT(self, given, self._config["periods"][name])
+            endpoint: Endpoint = module.ENDPOINT(self, values, self._config["periods"][name])
             try:
                 addresses[name] = await endpoint.open()
             except OSError as error:
-                where = str(given.get("name", ""))
-                if "port" in given:  # an endpoint with several ports names the one
-                    where = error.filename or f"{self.options.bind}:{given['port']}"
+                where = str(values.get("name", ""))
+                if "port" in values:  # an endpoint with several ports names the one
+                    where = error.filename or f"{self.options.bind}:{values['port']}"
                 raise PaddockError(f"{name} cannot listen on {where}: {error.strerror or error}") from None
             self.endpoints[name] = endpoint
         return addresses

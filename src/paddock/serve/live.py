@@ -16,7 +16,7 @@ from time import thread_time
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from paddock.client.page import NotebookPage, checked_height
+from paddock.client import NotebookPage, checked_height
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.barrier import Claim, LateReplyError
 from paddock.engine.events import Event
@@ -328,8 +328,8 @@ def handlers() -> dict[str, Callable[..., Any]]:
     from paddock.serve.operations import clock, radio, vehicles, world  # here: they need this module
 
     modules = (clock, radio, vehicles, world)
-    found = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
-    own = {name: one for name, one in found.items() if one.__module__ in [module.__name__ for module in modules]}
+    functions = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
+    own = {name: one for name, one in functions.items() if one.__module__ in [module.__name__ for module in modules]}
     rest = {name: one for name, one in OPERATIONS.items() if one.entry.where != "hub" and name not in own}
     return {**own, **{name: _calling(".".join(filter(None, one.client))) for name, one in rest.items()}}
 

@@ -204,7 +204,7 @@ async def unsubscribe(client: Client) -> r.Empty:
 
 
 def _lists(columns: list[ColumnList]) -> tuple[subscription.ColumnChoice, ...]:
-    return tuple(subscription.ColumnChoice(one.of, tuple(one.columns), one.rate) for one in columns)
+    return tuple(subscription.ColumnChoice(choice.of, tuple(choice.columns), choice.rate) for choice in columns)
 
 
 async def set_fpv_control(
@@ -247,8 +247,8 @@ async def spawn_fpv_drone(
     yaw: float,
     frame: str,
 ) -> SpawnedDrone:
-    given = {"id": vehicle_id, "preset": drone_preset, "name": name}
-    entry = {key: value for key, value in given.items() if value is not None}
+    fields = {"id": vehicle_id, "preset": drone_preset, "name": name}
+    entry = {key: value for key, value in fields.items() if value is not None}
     pose, commands = spawn_pose(x, y, z, yaw, frame), {"armed": 0, "mode": "angle"}
     reply = await client.request("spawn", entry={"model": DRONE, "pose": pose, "commands": commands, **entry})
     layout = await client.layout(changed=True)
@@ -274,8 +274,8 @@ def _keyed(robots: list[Robot], poses: list[list[float]]) -> Iterator[tuple[obje
 def _entry(alike: list[tuple[Robot, list[float]]]) -> dict[str, Any]:
     """Return the scenario entry for similar robots: a vehicle or a fleet."""
     first, pose = alike[0]
-    given = {"id": first.id, "name": first.name, "preset": first.preset}
-    entry = {"model": first.robot_type, **{key: value for key, value in given.items() if value is not None}}
+    fields = {"id": first.id, "name": first.name, "preset": first.preset}
+    entry = {"model": first.robot_type, **{key: value for key, value in fields.items() if value is not None}}
     if len(alike) == 1:
         return {**entry, "pose": pose}
     return {**entry, "count": len(alike), "spawn": {"poses": [pose for _, pose in alike]}}
@@ -353,7 +353,10 @@ async def load_scenario(client: Client, text: str | None, name: str | None) -> E
         raise PaddockError("load_scenario: give 'text', a scenario in YAML, or 'name', that of a demo or manoeuvre")
     wanted = read_text(bundled_path(str(name))) if text is None else text
     if problems := await _problems(client, wanted):
-        lines = [f"line {one['line']}, column {one['column']}: {one['message']}" for one in problems[:SHOWN_PROBLEMS]]
+        lines = [
+            f"line {problem['line']}, column {problem['column']}: {problem['message']}"
+            for problem in problems[:SHOWN_PROBLEMS]
+        ]
         more = [f"and {len(problems) - len(lines)} more"] if len(problems) > len(lines) else []
         raise PaddockError("; ".join([*lines, *more]))
     await client.request("switch_scenario", text=wanted)
@@ -365,8 +368,10 @@ async def _problems(client: Client, text: str) -> list[ProblemTree]:
         known = (await client.request("known_names")).result
     except OperationError:  # a recording has no models of its own
         known = None
-    found = await client.hub.checker.check(text, known, client.hub.options.limits, client.name)
-    return [ProblemTree(line=one["line"], column=one["column"], message=one["message"]) for one in found]
+    problems = await client.hub.checker.check(text, known, client.hub.options.limits, client.name)
+    return [
+        ProblemTree(line=problem["line"], column=problem["column"], message=problem["message"]) for problem in problems
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -440,19 +445,19 @@ def _option(column: Column) -> dict[str, Any]:
 async def check_track(
     client: Client, cones: list[list[float]], colours: list[str], start: list[float]
 ) -> TrackCheckTree:
-    found = await client.hub.checker.track({"cones": cones, "colours": colours, "start": start}, client.name)
-    return {"track": found["track"], "problems": found["problems"], "warnings": found["warnings"]}
+    check = await client.hub.checker.track({"cones": cones, "colours": colours, "start": start}, client.name)
+    return {"track": check["track"], "problems": check["problems"], "warnings": check["warnings"]}
 
 
 async def read_track(client: Client, text: str, name: str = "track") -> TrackFileTree:
-    found = await client.hub.checker.track({"file": name, "text": text}, client.name)
+    track = await client.hub.checker.track({"file": name, "text": text}, client.name)
     return {
-        "format": found["format"],
-        "cones": found["cones"],
-        "colours": found["colours"],
-        "covariances": found["covariances"],
-        "start": found["start"],
-        "notes": found["notes"],
+        "format": track["format"],
+        "cones": track["cones"],
+        "colours": track["colours"],
+        "covariances": track["covariances"],
+        "start": track["start"],
+        "notes": track["notes"],
     }
 
 

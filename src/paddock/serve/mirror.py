@@ -68,7 +68,9 @@ class Mirror:
         if "tree" in content:
             self.frames = TransformTree.restored(content["tree"])
             saved = content["tree"]["frames"]
-            self._placed = {name: _frame_tree(name, one["parent"], one["poses"][-1]) for name, one in saved.items()}
+            self._placed = {
+                name: _frame_tree(name, frame["parent"], frame["poses"][-1]) for name, frame in saved.items()
+            }
             return
         pose = Transform(content["position"], content["quaternion"])
         if content["moving"]:

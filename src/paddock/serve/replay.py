@@ -70,7 +70,7 @@ class ReplaySource:
         return done
 
     def version(self, operation: str) -> None:
-        """Return no version: each read is answered anew."""
+        """Return no version: each read is answered again."""
 
     def publish_present(self) -> Snapshot:
         """Publish the present sample."""
@@ -163,8 +163,8 @@ class ReplaySource:
 
     def inspect(self, client: str, target: str | int, page: bool = False) -> InspectedTree | dict[str, dict[str, Any]]:
         snapshot = self.player.snapshot()
-        found = recorded_tree(snapshot, snapshot[target])
-        return found if page else {"state": {column["name"]: column["value"] for column in found["state"]}}
+        tree = recorded_tree(snapshot, snapshot[target])
+        return tree if page else {"state": {column["name"]: column["value"] for column in tree["state"]}}
 
     def snapshot(self, client: str, roster: bool = False) -> dict[str, Any]:
         snapshot = self.publish_present()
@@ -179,8 +179,15 @@ class ReplaySource:
         samples = range(0, len(run), 1 + len(run) // MOST_POINTS)
 
         def read() -> SeriesTree:
-            found = [ColumnReader(one.layout).read(one, choice) for one in map(run.sample, samples)]
-            values = np.array([one[:, 0] if one.shape[1] == 1 else np.full(len(columns), np.nan) for one in found]).T
+            columns_of_samples = [
+                ColumnReader(sample.layout).read(sample, choice) for sample in map(run.sample, samples)
+            ]
+            values = np.array(
+                [
+                    sample[:, 0] if sample.shape[1] == 1 else np.full(len(columns), np.nan)
+                    for sample in columns_of_samples
+                ]
+            ).T
             times = run.sample(0).time + run.times()[samples.start : samples.stop : samples.step]
             known = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
             return {"times": times.tolist(), "values": known}
@@ -206,20 +213,20 @@ class ReplaySource:
 
     def track(self, client: str) -> dict[str, Any] | None:
         scenario = self.player.scenario
-        found = track_of(scenario.track)
-        return None if found is None else track_tree(found, scenario.contact is not None)
+        race_track = track_of(scenario.track)
+        return None if race_track is None else track_tree(race_track, scenario.contact is not None)
 
     def standings(self, client: str) -> dict[str, Any] | None:
-        found = recorded_standings(self.player.scenario, self.player.snapshot(), self.player.section_events())
-        return None if found is None else found.to_dict()
+        standings = recorded_standings(self.player.scenario, self.player.snapshot(), self.player.section_events())
+        return None if standings is None else standings.to_dict()
 
     def radio_view(self, client: str) -> RadioTree | None:
         traffic = recorded_traffic(self.player.recording, self.player.position)
         return recorded_radio(self.player.scenario, self.player.snapshot(), self.player.events(), traffic)
 
     def jammers(self, client: str) -> list[JammerView]:
-        found = self.radio_view(client)
-        return [] if found is None else found["jammers"]
+        view = self.radio_view(client)
+        return [] if view is None else view["jammers"]
 
     def visualization(self, client: str, **shown: bool | None) -> dict[str, Any]:
         return self._visualization.set(shown)

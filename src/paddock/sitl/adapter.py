@@ -246,8 +246,8 @@ class RowAdapter(BlockAdapter):
         self.noise = float(options.check(NotNegative | Flag, "noise", noise, "a factor from 0 on, true or false"))
         self.truth = bool(options.check(Flag, "truth", truth, "true or false"))
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
-        kind, wanted = dict[Text, dict[Text, Any]], "options of sensors, e.g. {gnss: {rate: 10}}"
-        settings = options.check(kind, "sensors", {} if sensors is None else sensors, wanted)
+        kind, expected = dict[Text, dict[Text, Any]], "options of sensors, e.g. {gnss: {rate: 10}}"
+        settings = options.check(kind, "sensors", {} if sensors is None else sensors, expected)
         for sensor in settings:
             if sensor not in rates:
                 raise unknown_name("sensor", str(sensor), rates, options.where)

@@ -168,7 +168,7 @@ TIMES = np.array([k for name, k in COLUMN.items() if name.endswith("time_us")])
 Bools = NDArray[np.bool_]
 NEVER = -1.0  # time of a sensor that has not measured yet
 
-Breathe = Callable[[float], bool]
+Wait = Callable[[float], bool]
 """Let other threads work for some seconds while waiting; False when the run is to stop."""
 
 
@@ -269,12 +269,12 @@ class AdapterLink:
             vehicle.autopilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)
             if self._max_rate is None:  # once per connection: not for each of many vehicles
                 self._max_rate = self.adapter.capabilities.max_rate
-            wanted, offered = 1e6 / vehicle.autopilot.period_us, self._max_rate
+            requested, offered = 1e6 / vehicle.autopilot.period_us, self._max_rate
         except Exception as error:
             self.report("rejected", vehicle, f"cannot compare rates: {one_line(error)}")
             return
-        if wanted > offered * (1.0 + 1e-6):
-            detail = f"its autopilot wants sensors at {wanted:g} Hz, but {self} measures at {offered:g} Hz at most"
+        if requested > offered * (1.0 + 1e-6):
+            detail = f"its autopilot wants sensors at {requested:g} Hz, but {self} measures at {offered:g} Hz at most"
             self.report("too_fast", vehicle, detail)
 
     def _arrange(self) -> None:
@@ -320,7 +320,7 @@ class AdapterLink:
         except Exception as error:
             self.lose(one_line(error))
 
-    def settle(self, time_us: int, breathe: Breathe) -> bool:
+    def settle(self, time_us: int, wait: Wait) -> bool:
         """Connect if necessary, or apply the fallback; False when the run is to stop."""
         try:
             if self.connected and self.adapter.is_connected:
@@ -337,7 +337,7 @@ class AdapterLink:
             while not (self.adapter.is_connected or reconnect.poll()):
                 if not self.known or self.policy.fallback is Fallback.FREE_RUN:
                     return True
-                if not breathe(0.02):
+                if not wait(0.02):
                     return False
             self._admit(time_us)
         except BridgeStoppedError:
@@ -391,7 +391,7 @@ class AdapterLink:
             self._compare_rates(vehicle)
         self._anchor(time_us)
 
-    def advance(self, time_us: int, waiting: bool, breathe: Breathe) -> bool:
+    def advance(self, time_us: int, waiting: bool, wait: Wait) -> bool:
         """Step the simulator to that time, or apply the fallback; False when the run is to stop."""
         if self.adapter.hosted or not self.connected:
             return True
@@ -404,14 +404,14 @@ class AdapterLink:
             elif not waiting:
                 self._anchor(time_us)
             else:
-                return self._late(time_us, breathe)
+                return self._late(time_us, wait)
         except BridgeStoppedError:
             raise
         except Exception as error:
             self.lose(one_line(error))
         return True
 
-    def _late(self, time_us: int, breathe: Breathe) -> bool:
+    def _late(self, time_us: int, wait: Wait) -> bool:
         """Apply the fallback after a missed deadline."""
         detail = f"did not step within {self.policy.timeout:g} s: {self.adapter.diagnosis()}"
         self.report("timeout", self, f"{detail} {self.policy.fallback}")
@@ -423,7 +423,7 @@ class AdapterLink:
             return True
         self.holding = True
         while not self.adapter.step(max(self._lag(time_us), 1), RETRY):
-            if not breathe(0.001):
+            if not wait(0.001):
                 return False
         self._answered(time_us)
         return True

@@ -196,35 +196,35 @@ class CarAirframe(Airframe):
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return pedals, gear and steering."""
         armed, speed = block[:, 0] > 0.5, self.state("vx", rows)
-        asked = np.where(armed & (np.abs(block[:, 1]) > NEUTRAL), block[:, 1], 0.0)
+        demand = np.where(armed & (np.abs(block[:, 1]) > NEUTRAL), block[:, 1], 0.0)
         torque, radius = self.parameter("engine_torque", rows), self.parameter("wheel_radius", rows)
         stall = torque * self.parameter("final_drive", rows) / radius  # N: the motor's force at rest
         top = np.maximum(4.0 * self.parameter("power_max", rows) / np.maximum(stall, 1e-9), 0.1)  # m/s: without force
         braking = 2.0 * self.parameter("brake_torque", rows) / radius  # N at full pedal
-        push = np.where(armed, asked - speed / top, -np.sign(speed))
-        against = push * speed < 0.0
-        halted = (asked == 0.0) & (np.abs(speed) < STANDING)
+        force = np.where(armed, demand - speed / top, -np.sign(speed))
+        against = force * speed < 0.0
+        holds = (demand == 0.0) & (np.abs(speed) < STANDING)
         available = np.minimum(stall, self.parameter("power_max", rows) / np.maximum(np.abs(speed), 0.1))
-        throttle = np.where(against | halted, 0.0, np.abs(push) * stall / np.maximum(available, 1e-9))
-        brake = np.where(against, np.abs(push) * stall / np.maximum(braking, 1e-9), 0.0)
+        throttle = np.where(against | holds, 0.0, np.abs(force) * stall / np.maximum(available, 1e-9))
+        brake = np.where(against, np.abs(force) * stall / np.maximum(braking, 1e-9), 0.0)
         brake = np.where(armed, brake, 1.0)
         return {
             "steer": self._steer(block[:, FIRST_SERVO], speed, rows),
             "throttle": np.clip(throttle, 0.0, 1.0),
-            "brake": np.clip(np.where(halted, np.maximum(brake, HOLDING_BRAKE), brake), 0.0, 1.0),
-            "gear": np.where(push < 0.0, -1.0, 1.0),
+            "brake": np.clip(np.where(holds, np.maximum(brake, HOLDING_BRAKE), brake), 0.0, 1.0),
+            "gear": np.where(force < 0.0, -1.0, 1.0),
             "handbrake": 0.0,
         }
 
     def _steer(self, servo: Floats, speed: Floats, rows: Rows) -> Floats:
         """Return the angle at which the front wheels roll, rad, + left."""
-        wanted = -servo * self.parameter("steer_max", rows)
+        angle = -servo * self.parameter("steer_max", rows)
         if self._slides:
-            return wanted
+            return angle
         length = self.parameter("cg_to_front", rows) + self.parameter("cg_to_rear", rows)
         grip = self.parameter("tyre_mu", rows) * GRAVITY
-        most = arrays.arctan2(grip * length, np.maximum(speed * speed, 1e-9))
-        return np.asarray(np.minimum(np.maximum(wanted, -most), most))
+        angle_max = arrays.arctan2(grip * length, np.maximum(speed * speed, 1e-9))
+        return np.asarray(np.minimum(np.maximum(angle, -angle_max), angle_max))
 
 
 SURFACES = ("aileron", "elevator", "rudder", "throttle")

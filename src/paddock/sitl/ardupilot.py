@@ -280,12 +280,12 @@ class ArduPilotAutopilot(Autopilot):
         A peer in lockstep never sees more time than it requested, even after a silence: it would take a longer step
         for the rate of the physics, and request such steps from then on.
         """
-        before, asked = self._replied_at_us, self._ticks * self._dt_us
-        elapsed = asked if before is None else time_us - before
+        before, requested = self._replied_at_us, self._ticks * self._dt_us
+        elapsed = requested if before is None else time_us - before
         if elapsed == 0.0:
             return None
-        if not 0.0 < elapsed < (asked + 1.0 if self.lockstep else LONGEST_US):
-            elapsed = asked
+        if not 0.0 < elapsed < (requested + 1.0 if self.lockstep else LONGEST_US):
+            elapsed = requested
         self._replied_at_us = time_us
         self._stamp_us += elapsed
         return self._stamp_us * 1e-6

@@ -105,22 +105,22 @@ class Bridge:
         timeout: float = 1.0,
         fallback: str = "free_run",
         report: Callable[[str, str, str], None] = lambda kind, subject, detail: None,
-        go_on: Callable[[], bool] = lambda: True,
-        meanwhile: Sequence[Callable[[], None]] = (),
+        running: Callable[[], bool] = lambda: True,
+        while_waiting: Sequence[Callable[[], None]] = (),
     ) -> None:
         """`mode`: lockstep, scaled (the same) or free. `tick_rate`: ticks per simulated second.
 
         `timeout` s and `fallback` (free_run, hold, stop) apply to adapters and vehicles that give no other.
-        `report(kind, subject, detail)` gets every event. While the ticking thread waits it calls each of `meanwhile`,
-        and `go_on`, which ends the wait by returning False.
+        `report(kind, subject, detail)` gets every event. While the ticking thread waits it calls each of
+        `while_waiting`, and `running`, which ends the wait by returning False.
         """
         if mode not in MODES:
             raise unknown_name("time mode", str(mode), MODES)
         self.mode, self.tick_rate = mode, tick_rate
         self.policy = TimeoutPolicy(timeout, Fallback(fallback))
         self._on_event = report
-        self.go_on = go_on
-        self.meanwhile = list(meanwhile)
+        self.running = running
+        self.while_waiting = list(while_waiting)
         self.after_exchange: list[Callable[[int], None]] = []  # called with the simulated time by the ticking thread
         self.lock = FairLock()  # held by the ticking thread during an exchange
         self.time_us = 0
@@ -314,14 +314,14 @@ class Bridge:
 
     def _exchange(self, time_us: int) -> bool:
         """Exchange at a simulated time; False if it was interrupted."""
-        self._begun, waiting, breathe = self._resets, self.mode != "free", self._breathe
+        self._begun, waiting, wait = self._resets, self.mode != "free", self._wait
         if time_us < self.time_us:  # the engine has gone back
             for each in self._schedule:
                 each.due_us = time_us if each.due_us < NEVER_US else NEVER_US
             for link in self.links.values():
                 link.rewind()
         for link in list(self.links.values()):
-            if not (link.settle(self.time_us, breathe) and link.advance(time_us, waiting, breathe)):
+            if not (link.settle(self.time_us, wait) and link.advance(time_us, waiting, wait)):
                 return False
             if link.rearranged:
                 self._grouped = False
@@ -350,7 +350,7 @@ class Bridge:
             started = monotonic()
             while pending and finished:
                 pending = [vehicle for vehicle in pending if not self._poll(vehicle, waiting, started, answered)]
-                finished = not pending or breathe(0.0)
+                finished = not pending or wait(0.0)
         for link in used:
             if link.connected:
                 link.send()
@@ -366,14 +366,14 @@ class Bridge:
                 call(time_us)
         return finished
 
-    def _breathe(self, seconds: float) -> bool:
-        """Let other threads use the bridge; False when the run is to stop, or has been reset meanwhile."""
+    def _wait(self, seconds: float) -> bool:
+        """Let other threads use the bridge; False when the run is to stop, or has been reset since."""
         begun = self._begun
         with self.lock.released():
-            for call in self.meanwhile:
+            for call in self.while_waiting:
                 call()
             self._closed.wait(max(seconds, 1e-4))
-        return not self._closed.is_set() and self._resets == begun and self.go_on()
+        return not self._closed.is_set() and self._resets == begun and self.running()
 
     def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
         """Let the autopilots of a group answer, those with new sensor data."""

@@ -198,12 +198,12 @@ class AdapterOptions:
 
     where: str
 
-    def check(self, kind: Any, name: str, value: Any, wanted: str) -> Any:
-        """Return a value of a type, with the strict types of a scenario; `wanted` describes it in the error."""
+    def check(self, kind: Any, name: str, value: Any, expected: str) -> Any:
+        """Return a value of a type, with the strict types of a scenario; `expected` describes it in the error."""
         try:
             return TypeAdapter(kind).validate_python(value)
         except ValidationError:
-            raise self.refused(name, wanted, value) from None
+            raise self.refused(name, expected, value) from None
 
     def positive(self, name: str, value: Any, kind: Any = Positive) -> float:
         """Return a number above 0; infinite only where the `kind` allows that."""
@@ -214,9 +214,9 @@ class AdapterOptions:
         first, second, third = map(float, self.check(Vector3, name, value, f"3 numbers [{what}]"))
         return first, second, third
 
-    def refused(self, name: str, wanted: str, value: Any) -> InvalidValueError:
+    def refused(self, name: str, expected: str, value: Any) -> InvalidValueError:
         """Return the error for an invalid value."""
-        return InvalidValueError(f"{self.where}: {name} must be {wanted}, not {value!r}")
+        return InvalidValueError(f"{self.where}: {name} must be {expected}, not {value!r}")
 
 
 IMU_RATES = {"copter": 250.0, "rover": 50.0, "rover_ackermann": 50.0, "plane": 50.0}

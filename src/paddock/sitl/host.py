@@ -78,8 +78,8 @@ class SitlHost:
             timeout=self.section.timeout,
             fallback=self.section.on_timeout,
             report=sim.engine.applier.report,
-            go_on=lambda: not sim.engine.thread.stopping,
-            meanwhile=[sim.engine.thread.serve_looks],
+            running=lambda: not sim.engine.thread.stopping,
+            while_waiting=[sim.engine.thread.serve_looks],
         )
         # real autopilots simulate sensors of their own, from the truth
         truth = self.section.truth or any(entry.autopilot != "builtin" for entry in self.section.pilots)
@@ -134,7 +134,7 @@ class SitlHost:
             vehicle.autopilot.on_event.append(partial(self._log_event, vehicle.placed.name))
         self._prepare_missions()
         self.bridge.after_exchange += [self._start_missions, self.hub.service]
-        self.bridge.meanwhile.append(self.hub.idle)
+        self.bridge.while_waiting.append(self.hub.idle)
         self.sim.engine.on_idle.append(self.hub.idle)
 
     def _over_radio(self, vehicle: FlownVehicle) -> "Callable[[MavlinkVehicle], RadioPath] | None":
@@ -350,8 +350,8 @@ class SitlHost:
         if first in tcp:
             at = tcp[first].port
             lines.append(f"System {first} over TCP, as with ArduPilot: mavproxy.py --master=tcp:127.0.0.1:{at}")
-        wanted = [vehicle.placed.id for vehicle in vehicles] if links.tcp != 0 else []
-        if missing := [str(sysid) for sysid in wanted if sysid not in tcp]:
+        expected = [vehicle.placed.id for vehicle in vehicles] if links.tcp != 0 else []
+        if missing := [str(sysid) for sysid in expected if sysid not in tcp]:
             some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
             lines.append(f"No TCP for system {some}: the port is in use; choose others with --tcp")
         if shared:

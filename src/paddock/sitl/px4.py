@@ -22,7 +22,7 @@ from paddock.world.geodesy import Origin
 Triple = tuple[float, float, float]
 
 
-def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> tuple[Triple, Triple]:
+def _mean_motion(before: SensorColumns, v: SensorColumns, seconds: float) -> tuple[Triple, Triple]:
     """Return the means over `seconds`, during which the vehicle turns by less than half a turn."""
     aw, ax, ay, az = before.true_qw, before.true_qx, before.true_qy, before.true_qz
     w, x, y, z = v.true_qw, v.true_qx, v.true_qy, v.true_qz
@@ -51,22 +51,22 @@ class HilMessages:
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
-        self.forget()
+        self.restart()
 
-    def forget(self) -> None:
+    def restart(self) -> None:
         """Mark all readings as new and forget the last truth, for a new peer or after a reset."""
         self._shown: dict[str, float] = {}
         self._before: SensorColumns | None = None
-        self.turning: tuple[Triple, Triple] | None = None
+        self.mean_motion: tuple[Triple, Triple] | None = None
         """Angular rate (rad/s) and acceleration over ground (m/s2), forward-right-down; means since the last truth."""
 
-    def note_truth(self, v: SensorColumns) -> None:
+    def update_motion(self, v: SensorColumns) -> None:
         """Derive the true rates, free of sensor noise, from the truth of a row and the last one; None without both."""
         before, self._before = self._before, v if isfinite(v.true_qw + v.true_vn) else None
         if self._before is None:
-            self.turning = None
+            self.mean_motion = None
         elif before is not None and v.time_us > before.time_us:
-            self.turning = _turning(before, v, (v.time_us - before.time_us) * 1e-6)
+            self.mean_motion = _mean_motion(before, v, (v.time_us - before.time_us) * 1e-6)
 
     def _new(self, sensor: str, time_us: float) -> bool:
         news = time_us >= 0.0 and time_us != self._shown.get(sensor)
@@ -112,7 +112,7 @@ class HilMessages:
 
     def truth(self, v: SensorColumns, clock_us: int) -> Any | None:
         """Return HIL_STATE_QUATERNION; None without two consecutive truths."""
-        turning = self.turning
+        turning = self.mean_motion
         if turning is None or not isfinite(v.true_north + v.true_east + v.true_down):
             return None
         latitude, longitude, height = self._origin.to_geodetic((v.true_east, v.true_north, -v.true_down))
@@ -210,7 +210,7 @@ class Px4Autopilot(Autopilot):
         self._fresh = False  # controls not collected yet
         self._truth_us: int | None = TRUTH_US
         self._next_truth_us = self._next_heartbeat_us = 0
-        self._messages.forget()
+        self._messages.restart()
         self._heard_at = monotonic()
         self.status.connected = self.status.armed = False
         self.status.note = f"waiting for PX4 at tcp {self._address}:{self.port}"
@@ -248,14 +248,14 @@ class Px4Autopilot(Autopilot):
         """Restart with the world; PX4 keeps running, so its clock continues."""
         self._offset_us += round(self._last_us)
         self._last_us = 0.0
-        self._messages.forget()
+        self._messages.restart()
 
     def offer(self, sensors: SensorData) -> None:
         """Send new readings; PX4's next controls answer them."""
         self._service()
         self._fresh = False
         values = sensors.values()
-        self._messages.note_truth(values)
+        self._messages.update_motion(values)
         clock_us = self._offset_us + round(values.time_us)
         self._last_us = values.time_us
         if self._peer is None or clock_us <= self._clock_us:

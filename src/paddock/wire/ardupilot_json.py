@@ -117,7 +117,7 @@ class LineWriter:
     """Writes lines with the same sections; `tail` is constant text before the end of the line."""
 
     def __init__(self, sections: Sequence[LinePart], tail: str = "") -> None:
-        ends = [(one.text, one.text.count("%"), one.required) for one in (*sections, LinePart(f"{tail}}}\n"))]
+        ends = [(part.text, part.text.count("%"), part.required) for part in (*sections, LinePart(f"{tail}}}\n"))]
         self._text = np.frombuffer("".join(text for text, _, _ in ends).encode(), np.uint8)
         self._sections = np.array([(len(text), count, required) for text, count, required in ends])
         self.count = int(self._sections[:, 1].sum())  # numbers in a line
@@ -246,9 +246,9 @@ def encode_state(state: SimulatorState) -> bytes:
 def _tail(state: SimulatorState) -> str:
     """Return the members of the line that are whole numbers."""
     channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
-    found = f',"rc":{{{channels}}}' if channels else ""
+    text = f',"rc":{{{channels}}}' if channels else ""
     flags = {"no_time_sync": state.no_time_sync, "no_lockstep": state.no_lockstep}
-    return found + "".join(f',"{name}":1' for name, on in flags.items() if on)
+    return text + "".join(f',"{name}":1' for name, on in flags.items() if on)
 
 
 def decode_state(data: Buffer) -> SimulatorState:
@@ -260,14 +260,14 @@ def decode_state(data: Buffer) -> SimulatorState:
     if not isinstance(members, dict):
         raise WireError("json", "ArduPilot JSON: a line is an object with timestamp, imu, position, velocity, ...")
     imu = _section(members, "imu")
-    found: dict[str, Any] = {}
+    pairs: dict[str, Any] = {}
     if "quaternion" not in members and "attitude" not in members:
         raise WireError("value", "ArduPilot JSON: quaternion or attitude is missing")
     turned, count = ("quaternion", 4) if "quaternion" in members else ("attitude", 3)
     for section, first, second in (("windvane", "direction", "speed"), ("battery", "voltage", "current")):
         if section in members:
             inside = _section(members, section)
-            found[section] = _read(inside, first), _read(inside, second)
+            pairs[section] = _read(inside, first), _read(inside, second)
     ranges = [_read(members, key) if (key := f"rng_{k + 1}") in members else None for k in range(RANGEFINDERS)]
     while ranges and ranges[-1] is None:
         ranges.pop()
@@ -285,7 +285,7 @@ def decode_state(data: Buffer) -> SimulatorState:
         rc=tuple(int(_read(rc, name)) for k in range(RC_CHANNELS) if (name := f"rc_{k + 1}") in rc),
         no_time_sync=bool(members.get("no_time_sync")),
         no_lockstep=bool(members.get("no_lockstep")),
-        **found,
+        **pairs,
     )
 
 

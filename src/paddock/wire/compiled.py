@@ -107,7 +107,7 @@ def _packed_attitude(a: float, b: float, c: float, d: float) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def crc32_rows(rows: Any, size: int, table: Any, found: Any) -> None:
+def crc32_rows(rows: Any, size: int, table: Any, checksums: Any) -> None:
     """Compute the CRC32 of the first `size` bytes of each row of `rows` (n, m) uint8, into `found` (n,) uint32.
 
     `table` (256,) uint32 holds the remainders of single bytes.
@@ -116,4 +116,4 @@ def crc32_rows(rows: Any, size: int, table: Any, found: Any) -> None:
         crc = 0xFFFFFFFF
         for j in range(size):
             crc = table[(crc ^ rows[i, j]) & 0xFF] ^ (crc >> 8)
-        found[i] = crc ^ 0xFFFFFFFF
+        checksums[i] = crc ^ 0xFFFFFFFF

@@ -68,14 +68,14 @@ class Document:
 
     def position(self, value: Any, path: KeyPath, lon_first: bool = False) -> LatLon:
         """Return latitude and longitude of a list that begins with them (`lon_first`: in the other order)."""
-        found = self.items(value, path)
-        if len(found) < 2:
+        items = self.items(value, path)
+        if len(items) < 2:
             self.refuse(path, f"expected at least two coordinates, not {shown(value)}")
-        one, two = (self.number(found[k], (*path, k)) for k in (0, 1))
-        latitude, longitude = (two, one) if lon_first else (one, two)
+        x, y = (self.number(items[k], (*path, k)) for k in (0, 1))
+        latitude, longitude = (y, x) if lon_first else (x, y)
         if abs(latitude) > 90 or abs(longitude) > 180:
             order = "longitude, latitude" if lon_first else "latitude, longitude"
-            self.refuse(path, f"[{one:g}, {two:g}] is not a position on Earth; the order is {order}")
+            self.refuse(path, f"[{x:g}, {y:g}] is not a position on Earth; the order is {order}")
         return latitude, longitude
 
 
@@ -105,16 +105,16 @@ def locate(text: str, path: KeyPath) -> tuple[int, int]:
     """Return line and column of a value in valid JSON text, or of its nearest parent that exists."""
     at = _skip(text, 0)
     for key in path:
-        found = _member(text, at, key)
-        if found is None:
+        start = _member(text, at, key)
+        if start is None:
             break
-        at = found
+        at = start
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def _member(text: str, at: int, key: str | int) -> int | None:
     """Return the index of a member of the object or list at an index; of equal keys the last, as `json.loads`."""
-    opening, found, number = text[at], None, 0
+    opening, start, number = text[at], None, 0
     if opening not in "{[":
         return None
     at = _skip(text, at + 1)
@@ -124,12 +124,12 @@ def _member(text: str, at: int, key: str | int) -> int | None:
             name, at = _DECODER.raw_decode(text, at)
             at = _skip(text, _skip(text, at) + 1)
         if name == key:
-            found = at
+            start = at
         at = _skip(text, _DECODER.raw_decode(text, at)[1])
         if text[at] == ",":
             at = _skip(text, at + 1)
         number += 1
-    return found
+    return start
 
 
 def _skip(text: str, at: int) -> int:

@@ -34,8 +34,8 @@ class Field:
     @property
     def label(self) -> str:
         """The type in tables: `f64`, `u8[3]`."""
-        one = f"{self.dtype.kind}{8 * self.dtype.itemsize}"
-        return one if self.count == 1 else f"{one}[{self.count}]"
+        element = f"{self.dtype.kind}{8 * self.dtype.itemsize}"
+        return element if self.count == 1 else f"{element}[{self.count}]"
 
 
 @dataclass(frozen=True, slots=True)

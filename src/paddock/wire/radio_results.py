@@ -12,6 +12,8 @@ NO_POWER = -300.0  # dBm: no power at all
 Floats = NDArray[np.float64]
 Decibels = Annotated[Floats, ArrayInJson(list[float], decimals=1)]
 Rates = Annotated[Floats, ArrayInJson(list[float], decimals=3)]
+Values = Annotated[Floats, ArrayInJson(list[float])]
+Numbers = Annotated[NDArray[np.int64], ArrayInJson(list[int])]
 
 
 class SurveyLimits:
@@ -321,11 +323,11 @@ class Spectrum(NamedTuple):
 class HeardLevels(NamedTuple):
     """What a receiver gets at n places."""
 
-    power: Annotated[Floats, ArrayInJson(list[float])]  # (n,) dBm, of the strongest transmitter that it can decode
-    sinr: Annotated[Floats, ArrayInJson(list[float])]  # (n,) dB, of that transmitter, with the mean power of jammers
-    jamming: Annotated[Floats, ArrayInJson(list[float])]  # (n,) dBm, of all jammers in its band, mean
-    per: Annotated[Floats, ArrayInJson(list[float])]  # (n,) packet error rate of it, by bursts of jammers; 1: none
-    best: Annotated[NDArray[np.int64], ArrayInJson(list[int])]  # (n,) which of the transmitters that is, -1: none
+    power: Values  # (n,) dBm, of the strongest transmitter that it can decode
+    sinr: Values  # (n,) dB, of that transmitter, with the mean power of jammers
+    jamming: Values  # (n,) dBm, of all jammers in its band, mean
+    per: Values  # (n,) packet error rate of it, by bursts of jammers; 1: none
+    best: Numbers  # (n,) which of the transmitters that is, -1: none
 
 
 class Agreement(NamedTuple):
@@ -353,7 +355,7 @@ class Agreement(NamedTuple):
         return f"did not agree after {took}; {self.conflicts} tasks with several winners{apart}"
 
 
-class Assignment(NamedTuple):
+class NegotiatedAssignment(NamedTuple):
     """The task of each vehicle, and how the vehicles came to it."""
 
     tasks: list[int | None]  # None: none

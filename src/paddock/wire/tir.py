@@ -128,14 +128,14 @@ def _number(text: str, where: str) -> float:
 def _version(name: str, numbers: Mapping[str, Mapping[str, float]], texts: Mapping[str, Mapping[str, str]]) -> int:
     if "MODEL" not in numbers and "MODEL" not in texts:
         raise TirError(f"{name}: the section [MODEL] is missing; is this a tyre property file?")
-    given = numbers.get("MODEL", {}).get("FITTYP")
-    if given is None:
+    number = numbers.get("MODEL", {}).get("FITTYP")
+    if number is None:
         kind = texts.get("MODEL", {}).get("PROPERTY_FILE_FORMAT", "").upper()
-        given = {"MF_05": 5.0, "PAC2002": 6.0, "MF_61": 61.0, "MF_52": 52.0}.get(kind)
-    if given is None or given not in VERSIONS:
-        shown = "missing" if given is None else f"{given:g}"
+        number = {"MF_05": 5.0, "PAC2002": 6.0, "MF_61": 61.0, "MF_52": 52.0}.get(kind)
+    if number is None or number not in VERSIONS:
+        shown = "missing" if number is None else f"{number:g}"
         raise TirError(f"{name}: [MODEL] FITTYP is {shown}; valid: 5, 6, 21, 52 (MF 5.2) and 60, 61, 62 (MF 6.1)")
-    return VERSIONS[int(given)]
+    return VERSIONS[int(number)]
 
 
 def _near(name: str, others: list[str]) -> str:
@@ -146,10 +146,12 @@ def _near(name: str, others: list[str]) -> str:
 
 def _check(file: TirFile, lines: Mapping[tuple[str, str], int]) -> None:
     for key, unit in UNITS.items():
-        given = file.texts.get("UNITS", {}).get(key, unit).lower()
-        if SAME_UNITS.get(given, given) != unit:
-            place = f"{file.name}:{lines['UNITS', key]}"
-            raise TirError(f"{place}: [UNITS] {key} must be {unit!r}, not {given!r}: convert the file to SI units")
+        unit_of_file = file.texts.get("UNITS", {}).get(key, unit).lower()
+        if SAME_UNITS.get(unit_of_file, unit_of_file) != unit:
+            line_name = f"{file.name}:{lines['UNITS', key]}"
+            raise TirError(
+                f"{line_name}: [UNITS] {key} must be {unit!r}, not {unit_of_file!r}: convert the file to SI units"
+            )
     for section, keys in REQUIRED.items():
         known = file.numbers.get(section)
         if known is None:
@@ -163,15 +165,17 @@ def _check(file: TirFile, lines: Mapping[tuple[str, str], int]) -> None:
         for key, value in values.items():
             low, high = RANGES.get(key, (-1e12, 1e12))
             if not low <= value <= high:
-                place = f"{file.name}:{lines[section, key]}"
-                raise TirError(f"{place}: [{section}] {key} must lie in {low:g} to {high:g}, not {value:g}")
+                line_name = f"{file.name}:{lines[section, key]}"
+                raise TirError(f"{line_name}: [{section}] {key} must lie in {low:g} to {high:g}, not {value:g}")
     for section, (low_key, high_key, least) in SPANS.items():
         known = file.numbers.get(section, {})
         least = max(least, known.get(low_key, least))
         if known.get(high_key, 1e12) < least or known.get(low_key) == known.get(high_key, 1e12):
-            place = f"{file.name}:{lines[section, high_key]}"
-            raise TirError(f"{place}: [{section}] {high_key} must be above {least:g}, not {known[high_key]:g}")
+            line_name = f"{file.name}:{lines[section, high_key]}"
+            raise TirError(f"{line_name}: [{section}] {high_key} must be above {least:g}, not {known[high_key]:g}")
     for key in ("PKY1", "PKY2", "PDY1"):
         if file.numbers["LATERAL_COEFFICIENTS"][key] == 0.0:
-            place = f"{file.name}:{lines['LATERAL_COEFFICIENTS', key]}"
-            raise TirError(f"{place}: [LATERAL_COEFFICIENTS] {key} must not be 0: the tyre would have no side force")
+            line_name = f"{file.name}:{lines['LATERAL_COEFFICIENTS', key]}"
+            raise TirError(
+                f"{line_name}: [LATERAL_COEFFICIENTS] {key} must not be 0: the tyre would have no side force"
+            )

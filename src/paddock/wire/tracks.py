@@ -115,8 +115,8 @@ def looks_like_csv(text: str) -> bool:
 
 def _other_separator(line: str) -> tuple[str, int] | None:
     """Return the name and the column of what separates the cells of a line in place of commas."""
-    found = re.match(rf"\s*({'|'.join(('tag', *CSV_TAGS))})\s*([;\t|])", line, re.IGNORECASE)
-    return found and ({";": "semicolons", "\t": "tabs", "|": "bars"}[found[2]], found.start(2) + 1)
+    match = re.match(rf"\s*({'|'.join(('tag', *CSV_TAGS))})\s*([;\t|])", line, re.IGNORECASE)
+    return match and ({";": "semicolons", "\t": "tabs", "|": "bars"}[match[2]], match.start(2) + 1)
 
 
 def csv_columns(text: str) -> int:
@@ -138,43 +138,45 @@ def read_csv(text: str, name: str) -> TrackFile:
         line = line.removesuffix("\r")
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        place = f"{name}:{number}"
+        line_name = f"{name}:{number}"
         if other := _other_separator(line):
             raise TrackFileError(
-                f"{place}:{other[1]}: the columns are separated by {other[0]}; a track file has commas between them, "
-                "and points in its numbers"
+                f"{line_name}:{other[1]}: the columns are separated by {other[0]}; a track file has commas between "
+                "them, and points in its numbers"
             )
         cells = list(_cells(line))
         titles = tuple(cell.lower() for _, cell in cells)
         if not columns and titles[0] == "tag":
-            _check_header(place, cells, titles)
+            _check_header(line_name, cells, titles)
             columns = len(titles)
             continue
         if len(cells) not in (len(CSV4_COLUMNS), len(CSV_COLUMNS)) or (columns and len(cells) != columns):
             wanted = columns or "4 or 7"
             raise TrackFileError(
-                f"{place}:1: a line has {wanted} columns ({','.join(CSV_COLUMNS)}), this has {len(cells)}"
+                f"{line_name}:1: a line has {wanted} columns ({','.join(CSV_COLUMNS)}), this has {len(cells)}"
             )
         columns = len(cells)
         tag_at, tag = cells[0]
         if tag not in (*CSV_TAGS, *OTHER_CSV_TAGS):
-            raise TrackFileError(f"{place}:{tag_at}: unknown tag {printable(tag[:60])!r}; {suggestion(tag, CSV_TAGS)}")
-        numbers = [_number(f"{place}:{at}", CSV_COLUMNS[k], cell) for k, (at, cell) in enumerate(cells[1:], 1)]
+            raise TrackFileError(
+                f"{line_name}:{tag_at}: unknown tag {printable(tag[:60])!r}; {suggestion(tag, CSV_TAGS)}"
+            )
+        numbers = [_number(f"{line_name}:{at}", CSV_COLUMNS[k], cell) for k, (at, cell) in enumerate(cells[1:], 1)]
         x, y, direction, *rest = numbers
         vx, vy, cxy = rest or (0.0, 0.0, 0.0)
         for k, value in ((4, vx), (5, vy)):
             if value < 0.0:
-                raise TrackFileError(f"{place}:{cells[k][0]}: {CSV_COLUMNS[k]} must be >= 0, not {value:g}")
+                raise TrackFileError(f"{line_name}:{cells[k][0]}: {CSV_COLUMNS[k]} must be >= 0, not {value:g}")
         if tag == "car_start":
             if start is not None:
-                raise TrackFileError(f"{place}:1: a second car_start; the first is at line {start[1]}")
+                raise TrackFileError(f"{line_name}:1: a second car_start; the first is at line {start[1]}")
             start = Start(x, y, direction, x_variance=vx, y_variance=vy, xy_covariance=cxy), number
         elif tag in points:
             points[tag].append(Point(x, y, 0.0, direction, vx, vy, cxy))
         else:
             cones.append(Cone(tag, x, y, 0.0, direction, vx, vy, cxy))
         if len(cones) > MOST_CONES:
-            raise TrackFileError(f"{place}:1: a track has at most {MOST_CONES:,} cones")
+            raise TrackFileError(f"{line_name}:1: a track has at most {MOST_CONES:,} cones")
     if not columns:
         raise TrackFileError(f"{name}:1:1: the file has no lines; a track file has lines {','.join(CSV_COLUMNS)}")
     begins = None if start is None else start[0]
@@ -189,7 +191,7 @@ def _cells(line: str) -> Iterator[tuple[int, str]]:
         at += len(cell) + 1
 
 
-def _check_header(place: str, cells: Sequence[tuple[int, str]], titles: tuple[str, ...]) -> None:
+def _check_header(line_name: str, cells: Sequence[tuple[int, str]], titles: tuple[str, ...]) -> None:
     for known in (CSV_COLUMNS, CSV4_COLUMNS, (*CSV4_COLUMNS[:3], "direction")):
         if titles == known:
             return
@@ -197,16 +199,16 @@ def _check_header(place: str, cells: Sequence[tuple[int, str]], titles: tuple[st
     for k, (at, cell) in enumerate(cells):
         if k >= len(wanted) or titles[k] != wanted[k]:
             expected = f"expected {wanted[k]!r}" if k < len(wanted) else f"a header has {len(wanted)} titles"
-            raise TrackFileError(f"{place}:{at}: unknown title {printable(cell[:60])!r}; {expected}")
-    raise TrackFileError(f"{place}:1: the header lacks {wanted[len(titles)]!r}")
+            raise TrackFileError(f"{line_name}:{at}: unknown title {printable(cell[:60])!r}; {expected}")
+    raise TrackFileError(f"{line_name}:1: the header lacks {wanted[len(titles)]!r}")
 
 
-def _number(place: str, title: str, cell: str) -> float:
+def _number(line_name: str, title: str, cell: str) -> float:
     if not _NUMBER.fullmatch(cell):
-        raise TrackFileError(f"{place}: {title} must be a number, not {printable(cell[:60])!r}")
+        raise TrackFileError(f"{line_name}: {title} must be a number, not {printable(cell[:60])!r}")
     value = float(cell)
     if not math.isfinite(value) or abs(value) > FARTHEST:
-        raise TrackFileError(f"{place}: {title} must lie within {FARTHEST:g}, not {printable(cell[:60])}")
+        raise TrackFileError(f"{line_name}: {title} must lie within {FARTHEST:g}, not {printable(cell[:60])}")
     return value
 
 
@@ -282,20 +284,20 @@ def read_lists(text: str, name: str) -> TrackFile:
     doc.check_keys(doc.root, (*LISTS, "tk_device", *STARTS), ())
     cones: list[Cone] = []
     for key, colour in LISTS.items():
-        for k, place in enumerate(doc.items(doc.root.get(key), (key,))):
-            x, y = doc.numbers(place, (key, k), "x, y", 2)
+        for k, pose in enumerate(doc.items(doc.root.get(key), (key,))):
+            x, y = doc.numbers(pose, (key, k), "x, y", 2)
             cones.append(Cone(colour, x, y))
     timing = [
-        Point(*doc.numbers(place, ("tk_device", k), "x, y", 2))
-        for k, place in enumerate(doc.items(doc.root.get("tk_device"), ("tk_device",)))
+        Point(*doc.numbers(pose, ("tk_device", k), "x, y", 2))
+        for k, pose in enumerate(doc.items(doc.root.get("tk_device"), ("tk_device",)))
     ]
-    given = [key for key in STARTS if doc.root.get(key) is not None]
-    if len(given) > 1:
-        raise doc.error((given[1],), f"give {given[0]} or {given[1]}, not both", key=True)
+    starts = [key for key in STARTS if doc.root.get(key) is not None]
+    if len(starts) > 1:
+        raise doc.error((starts[1],), f"give {starts[0]} or {starts[1]}, not both", key=True)
     start = None
-    if given:
-        x, y, yaw = doc.numbers(doc.root[given[0]], (given[0],), "x, y, yaw", 3)
-        start = Start(x, y, yaw, reference=STARTS[given[0]])
+    if starts:
+        x, y, yaw = doc.numbers(doc.root[starts[0]], (starts[0],), "x, y, yaw", 3)
+        start = Start(x, y, yaw, reference=STARTS[starts[0]])
     return TrackFile(tuple(cones), start, tuple(timing))
 
 
@@ -313,10 +315,10 @@ def write_lists(track: TrackFile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _refuse_unknown(found: Sequence[Cone]) -> None:
-    if found:
+def _refuse_unknown(cones: Sequence[Cone]) -> None:
+    if cones:
         raise TrackFileError(
-            f"{len(found)} cones of unknown colour, the first at ({found[0].x:g}, {found[0].y:g}): "
+            f"{len(cones)} cones of unknown colour, the first at ({cones[0].x:g}, {cones[0].y:g}): "
             "the format 'cones' has no such cones; use 'lanes' or 'csv'"
         )
 
@@ -405,9 +407,9 @@ def write_lanes(track: TrackFile) -> str:
     if (s := track.start) is not None:
         lines += ["  start:", *_pose_lines((s.x, s.y, s.z), (s.roll, s.pitch, s.yaw))]
     for side in LANES:
-        found = [cone for cone in track.cones if (cone.side or sides.get(cone.colour, "unknown")) == side]
-        classes = ["invisible" if cone.invisible else names[cone.colour] for cone in found]
-        lines += _list(side, [_item_line((c.x, c.y, c.z), k) for c, k in zip(found, classes, strict=True)], "  ")
+        cones = [cone for cone in track.cones if (cone.side or sides.get(cone.colour, "unknown")) == side]
+        classes = ["invisible" if cone.invisible else names[cone.colour] for cone in cones]
+        lines += _list(side, [_item_line((c.x, c.y, c.z), k) for c, k in zip(cones, classes, strict=True)], "  ")
     lines += _list("time_keeping", [_item_line((p.x, p.y, p.z), "timekeeping") for p in track.timing], "  ")
     return "\n".join(lines) + "\n"
 

@@ -275,9 +275,9 @@ def _checksums(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
         return np.array([crc32(row[:-4]) for row in rows], np.uint32)
     from paddock.wire.compiled import crc32_rows
 
-    found = np.empty(len(rows), np.uint32)
-    crc32_rows(rows, rows.shape[1] - 4, _remainders(), found)
-    return found
+    checksums = np.empty(len(rows), np.uint32)
+    crc32_rows(rows, rows.shape[1] - 4, _remainders(), checksums)
+    return checksums
 
 
 @cache

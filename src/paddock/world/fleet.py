@@ -55,6 +55,7 @@ def draw_uniforms(
 
 
 Ints = NDArray[np.int64]
+NO_ROWS: Ints = np.zeros(0, np.int64)
 NEVER = (1 << 62) - 1  # expiry tick of a command that never expires
 MOST_VEHICLES = 2**31  # as many as there are ids
 
@@ -87,7 +88,9 @@ class Fleet:
         self.state_fields = state
         self.command_fields = command
         self.single = single  # one vehicle with the fleet's own name, instead of name[0], name[1], ...
-        self._rows: Ints = np.arange(0)
+        self._rows, self._ranks = NO_ROWS, NO_ROWS  # rows in the order of members, and the place of each row in it
+        self._ordered: tuple[Any, ...] = ()  # members and rows for which they hold
+        self._in_order = True
         self.bring_back: Callable[[], None] | None = None  # set while a GPU holds a newer state than these tables
         self.command_changed = True  # since a mirror of the commands last cleared this
         fill(self, state=state, command=command, vehicle=max(1, capacity))
@@ -125,11 +128,36 @@ class Fleet:
 
     @property
     def rows(self) -> Ints:
-        """All rows (n,), read-only."""
-        if len(self._rows) != self.n:
-            self._rows = np.arange(self.n)
-            self._rows.flags.writeable = False
+        """All rows (n,) in the order of their members, read-only; ascending unless rows have been permuted."""
+        self._find_order()
         return self._rows
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the rows are in the order of their members: False once rows have been permuted."""
+        self._find_order()
+        return self._in_order
+
+    @property
+    def ranks(self) -> Ints:
+        """The place of each row in `rows`, (n,), read-only."""
+        self._find_order()
+        return self._ranks
+
+    def by_key(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return a table (..., capacity) in the order of the members, (..., n); a view if that is the order of rows."""
+        return table[..., : self.n] if self.in_order else table[..., self._rows]
+
+    def _find_order(self) -> None:
+        """Find the order of the rows, once after each change."""
+        members = self.tables["members"]
+        if self._ordered and self._ordered[0] is members and self._ordered[1] == self.n:
+            return
+        self._ordered, present = (members, self.n), members[: self.n]
+        self._in_order = bool((present[1:] > present[:-1]).all())
+        self._rows = np.arange(self.n) if self._in_order else np.argsort(present, kind="stable")
+        self._ranks = self._rows if self._in_order else np.argsort(self._rows, kind="stable")
+        self._rows.flags.writeable = self._ranks.flags.writeable = False
 
     def add_table(self, name: str, columns: int, defaults: Floats | None = None) -> None:
         """Add a table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""
@@ -149,7 +177,7 @@ class Fleet:
         self.next_member += len(ids)
         self.state[:, rows] = state
         self.tables["ids"][rows] = ids
-        self.tables["members"][rows] = members
+        self.tables["members"][rows], self._ordered = members, ()
         self.tables["streams"][rows] = stream_ids(self.name, members)
         return rows
 
@@ -157,11 +185,13 @@ class Fleet:
         """Keep only these rows, in their order."""
         _ = (self.state, self.command)
         keep(self, VEHICLE, rows)
+        self._ordered = ()
 
     def row_of(self, member: int) -> int | None:
         """Return the row of a member number; None if it has been removed."""
-        row = int(np.searchsorted(self.members, member))
-        return row if row < self.n and self.members[row] == member else None
+        place = int(np.searchsorted(self.by_key(self.tables["members"]), member))
+        row = int(self.rows[place]) if place < self.n else 0
+        return row if place < self.n and self.members[row] == member else None
 
     def vehicle_name(self, row: int) -> str:
         """Return `red`, or `scouts[17]`."""
@@ -175,8 +205,8 @@ class Fleet:
 
     def check(self, state: Any) -> None:
         """Refuse members and random streams that no fleet of this name has."""
-        members = self.members
+        members = self.members[self.rows]
         if (np.diff(members, prepend=-1, append=self.next_member) <= 0).any():
             raise PaddockError(f"the members of fleet {self.name!r} do not ascend from 0 to {self.next_member - 1}")
-        if (self.tables["streams"][: self.n] != stream_ids(self.name, members)).any():
+        if (self.tables["streams"][self.rows] != stream_ids(self.name, members)).any():
             raise PaddockError(f"fleet {self.name!r} has random streams that are not those of its members")

@@ -54,9 +54,11 @@ def slots(root: Part, scope: str = SAVED, path: str = "", owners: Owners | None 
 
 
 def owners_in(part: Part, owners: Owners) -> Owners:
-    """Return the owners of axes, those that this part owns included."""
+    """Return the owners of axes, those that this part owns included; a part around it that counts the same rows owns
+    them, because it has their keys.
+    """
     own = {leaf.counts: (part, name) for name, leaf in part.leaves.items() if getattr(leaf, "counts", "")}
-    return {**owners, **own} if own else owners
+    return {**own, **owners} if own else owners
 
 
 # save -----------------------------------------------------------------------------------------------------------------

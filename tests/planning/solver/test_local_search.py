@@ -49,13 +49,10 @@ def test_a_hundred_tasks_within_three_percent_of_ortools() -> None:
 @pytest.mark.skipif(available_threads() < 2, reason="needs two cores")
 def test_the_number_of_threads_changes_nothing() -> None:
     problem = setup_of(generate(4, 3, 15)).problem
-    try:
-        limit_threads(1)
-        one = solve(problem, "local_search")
-        limit_threads(2)
-        two = solve(problem, "local_search")
-    finally:
-        limit_threads(None)
+    limit_threads(1)
+    one = solve(problem, "local_search")
+    limit_threads(2)
+    two = solve(problem, "local_search")
     assert orders_of(one) == orders_of(two)
     assert [leg.flown for r in one.routes for leg in r.legs] == [leg.flown for r in two.routes for leg in r.legs]
 

@@ -237,4 +237,4 @@ def test_unchanged_commands_are_not_logged_again(one: Any) -> None:
     adapter.send_actuators(lifting(0.4))
     adapter.send_actuators(lifting(0.3))
     adapter.step(4_000)
-    assert adapter.simulation.inspect("bees")["command"]["motor_1"] == 0.3
+    assert adapter.simulation.vehicles.inspect("bees")["command"]["motor_1"] == 0.3

@@ -105,7 +105,7 @@ class Ticking:
 
     def __init__(self, bridge: Bridge, step: Callable[..., None], until_us: int = 1 << 60) -> None:
         self._stop = threading.Event()
-        bridge.go_on = lambda: not self._stop.is_set()
+        bridge.running = lambda: not self._stop.is_set()
 
         def work() -> None:
             while not self._stop.is_set() and bridge.time_us < until_us:

@@ -103,7 +103,7 @@ def test_a_waiting_run_can_be_stopped_and_continued(
     thread.stop()
     assert bridge.time_us == 0
     held.silent = False
-    bridge.go_on = lambda: True
+    bridge.running = lambda: True
     step(bridge, 2)
     assert held.times == other.times == [0, 20]
 

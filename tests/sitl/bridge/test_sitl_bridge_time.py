@@ -41,8 +41,8 @@ def flown(simulator: Any, make_bridge: Any) -> Iterator[Callable[..., tuple[Simu
         bridge = make_bridge(
             mode,
             tick_rate=RATE,
-            go_on=lambda: not sim.engine.thread.stopping,
-            meanwhile=[sim.engine.thread.serve_looks],
+            running=lambda: not sim.engine.thread.stopping,
+            while_waiting=[sim.engine.thread.serve_looks],
             **options,
         )
         made.extend((bridge, sim))
@@ -228,11 +228,11 @@ def test_an_engine_that_stops_interrupts_the_exchange(bridge: Any, simulator: An
     mute = autopilot()
     mute.silent = True
     bridge.spawn(rover(1), mute, "sim").policy = TimeoutPolicy(0.03, Fallback.HOLD)
-    bridge.go_on = lambda: bridge.counts()["timeout"] == 0
+    bridge.running = lambda: bridge.counts()["timeout"] == 0
     with pytest.raises(HaltedError):
         bridge.exchange(0)
     assert bridge.due(0) == 0
-    bridge.go_on, mute.silent = (lambda: True), False
+    bridge.running, mute.silent = (lambda: True), False
     bridge.exchange(0)
     assert bridge.due(1) == 20 and mute.times == [0]
 

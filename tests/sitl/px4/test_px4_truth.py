@@ -26,11 +26,11 @@ def test_a_rotation_about_each_axis_has_its_sign(sign: float) -> None:
         turn = [math.cos(angle / 2), 0.0, 0.0, 0.0]
         turn[1 + axis] = math.sin(angle / 2)
         w, x, y, z = (sign * part for part in _product(start, turn))  # both signs are the same attitude
-        motion.forget()
+        motion.restart()
         for time_us, (qw, qx, qy, qz) in ((0, start), (10_000, (w, x, y, z))):
-            motion.note_truth(truth(time_us, true_qw=qw, true_qx=qx, true_qy=qy, true_qz=qz))
+            motion.update_motion(truth(time_us, true_qw=qw, true_qx=qx, true_qy=qy, true_qz=qz))
         expected = [0.1 if k == axis else 0.0 for k in range(3)]
-        assert motion.turning is not None and motion.turning[0] == pytest.approx(expected, abs=1e-9)
+        assert motion.mean_motion is not None and motion.mean_motion[0] == pytest.approx(expected, abs=1e-9)
 
 
 def _product(a: Sequence[float], b: Sequence[float]) -> list[float]:
@@ -42,9 +42,9 @@ def _product(a: Sequence[float], b: Sequence[float]) -> list[float]:
 
 def test_rates_need_two_truths() -> None:
     motion = HilMessages(Origin(47.0, 8.0))
-    motion.note_truth(truth(0))
-    assert motion.turning is None
-    motion.note_truth(truth(4000, true_vd=0.02))
-    assert motion.turning is not None and motion.turning[1] == pytest.approx((0.0, 0.0, 5.0))
-    motion.note_truth(truth(8000, true_qw=math.nan))
-    assert motion.turning is None
+    motion.update_motion(truth(0))
+    assert motion.mean_motion is None
+    motion.update_motion(truth(4000, true_vd=0.02))
+    assert motion.mean_motion is not None and motion.mean_motion[1] == pytest.approx((0.0, 0.0, 5.0))
+    motion.update_motion(truth(8000, true_qw=math.nan))
+    assert motion.mean_motion is None

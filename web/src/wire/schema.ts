@@ -885,7 +885,7 @@ export interface Agreement {
 }
 
 /** The task of each vehicle, and how the vehicles came to it. */
-export interface Assignment {
+export interface NegotiatedAssignment {
   tasks: readonly (number | null)[];
   agreement: Agreement;
 }
@@ -911,7 +911,7 @@ export interface Methods {
       period?: number;
       rounds?: number;
     };
-    result: { assignment: Assignment };
+    result: { assignment: NegotiatedAssignment };
   };
   /** Authenticate with the token; any other request may contain it in a field `token` instead. */
   authenticate: { params: { token: string }; result: Empty };

@@ -73,10 +73,10 @@ class CopterMode(Mode):
         """Turn to a heading at up to ATC_SLEW_YAW; the heading itself turns at `ahead` rad/s."""
         self.copter.heading.turn_to(yaw, self.copter.slew_yaw, dt, ahead)
 
-    def turn_towards(self, north: float, east: float, dt: float, wanted: object) -> None:
-        """Turn towards a position (m) for dt s, if `wanted` and not too close; otherwise keep the heading."""
+    def turn_towards(self, north: float, east: float, dt: float, enabled: object) -> None:
+        """Turn towards a position (m) for dt s, if `enabled` and not too close; otherwise keep the heading."""
         track = self.copter.track
-        if wanted and track.distance(north, east) > FACING_DISTANCE:
+        if enabled and track.distance(north, east) > FACING_DISTANCE:
             self.turn_to(bearing(north - track.north, east - track.east, 0.0), dt)
         else:
             self.copter.heading.spin(0.0, dt)
@@ -304,7 +304,7 @@ class Orbit:
     north: float
     east: float
     down: float
-    _wanted: float
+    _commanded_rate: float
     _rate: float
     _angle: float  # direction from the centre, once on the circle
 
@@ -312,7 +312,7 @@ class Orbit:
         """centre, radius: m. rate: rad/s, + clockwise."""
         self.mode, self.radius = mode, max(radius, 0.0)
         self.north, self.east, self.down = centre
-        self._wanted, self._rate = rate, 0.0
+        self._commanded_rate, self._rate = rate, 0.0
         self._angle = nan
 
     def update(self, dt: float) -> None:
@@ -320,7 +320,7 @@ class Orbit:
         mode, track = self.mode, self.mode.copter.track
         if self.radius < 0.1:
             track.seek(self.north, self.east, mode.level_limits(), dt)
-            mode.copter.heading.spin(self._wanted, dt)
+            mode.copter.heading.spin(self._commanded_rate, dt)
         elif self._angle != self._angle:
             self._approach(dt)
         else:
@@ -356,7 +356,7 @@ class Orbit:
         mode, track = self.mode, self.mode.copter.track
         level = mode.level_limits()
         fastest = min(sqrt(level.acceleration / self.radius), level.speed / self.radius)
-        rate = copysign(min(abs(self._wanted), fastest), self._wanted)
+        rate = copysign(min(abs(self._commanded_rate), fastest), self._commanded_rate)
         self._rate = step_towards(self._rate, rate, SPIN_UP * level.acceleration / self.radius * dt)
         self._angle += self._rate * dt
         c, s = cos(self._angle), sin(self._angle)

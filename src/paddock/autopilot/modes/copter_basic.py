@@ -276,8 +276,8 @@ class LeanAxis:
             self.lean = step_towards(self.lean, stick, max(RETURN_RATE * abs(self.lean), limits.rate) * dt)
 
     def _brake(self, speed: float, limits: "BrakeLimits", dt: float) -> None:
-        wanted = -copysign(limits.brake_lean(abs(speed)), speed)
-        self.lean = step_towards(self.lean, max(-limits.angle, min(limits.angle, wanted)), limits.rate * dt)
+        target = -copysign(limits.brake_lean(abs(speed)), speed)
+        self.lean = step_towards(self.lean, max(-limits.angle, min(limits.angle, target)), limits.rate * dt)
         if abs(self.lean) >= self.largest:
             self.largest = abs(self.lean)
         else:  # the lean returns: the end is near

@@ -31,6 +31,13 @@ class TakeoffRun:
     thrown: float = -1.0  # s since the acceleration of a throw; -1: none yet
     levelling: float = 0.0  # m below the altitude at which the pitch began to come down; 0: not yet
 
+    @classmethod
+    def here(cls, mode: "PlaneMode") -> "TakeoffRun":
+        """Return a take-off on the ground, or in the air a climb ahead of where the plane is."""
+        estimate, flying = mode.autopilot.estimate, mode.autopilot.telemetry.landed is not Landed.ON_GROUND
+        heading = atan2(estimate.ve, estimate.vn) if flying else estimate.yaw
+        return cls(estimate.position, heading, launched=flying)
+
     def update(self, mode: "PlaneMode", down: float, pitch: float, dt: float) -> None:
         """Fly dt s of the climb to an altitude (m down), with a pitch (rad)."""
         estimate, plane = mode.autopilot.estimate, mode.plane
@@ -152,10 +159,10 @@ class Landing:
             mode.fly(roll, down, self._airspeed(mode, nav.speed))
         return False
 
-    def _airspeed(self, mode: "PlaneMode", wanted: float) -> float:
+    def _airspeed(self, mode: "PlaneMode", target: float) -> float:
         if self.stage is not LandingStage.APPROACH:
             return mode.value("LAND_PF_ARSPD")
-        return mode.value("TECS_LAND_ARSPD") if mode.value("TECS_LAND_ARSPD") > 0.0 else wanted
+        return mode.value("TECS_LAND_ARSPD") if mode.value("TECS_LAND_ARSPD") > 0.0 else target
 
     def _next_stage(self, mode: "PlaneMode", height: float, sink: float, remaining: float, length: float) -> None:
         """Begin the flare at its height, or its time before touchdown, or beyond the landing point.
@@ -254,12 +261,7 @@ class PlaneTakeoff(PlaneMode):
 
     def enter(self) -> None:
         """Begin on the ground, or where it flies."""
-        estimate = self.autopilot.estimate
-        self.run = TakeoffRun(estimate.position, estimate.yaw)
-        self.goal = estimate.position
-        if self.autopilot.telemetry.landed is not Landed.ON_GROUND:  # climb ahead of where it is
-            self.run.launched = True
-            self.run.heading = atan2(estimate.ve, estimate.vn)
+        self.run, self.goal = TakeoffRun.here(self), self.autopilot.estimate.position
         self.stage = Landed.TAKEOFF
         self._set_goal()
 
@@ -384,10 +386,7 @@ class PlaneAuto(MissionMode, PlaneMode):
 
     def _take_off(self, nav: NavTarget, current: int, dt: float) -> None:
         if self.run is None or self._leg != current:
-            estimate = self.autopilot.estimate
-            self.run, self._leg = TakeoffRun(estimate.position, estimate.yaw), current
-            if self.autopilot.telemetry.landed is not Landed.ON_GROUND:
-                self.run.launched, self.run.heading = True, atan2(estimate.ve, estimate.vn)
+            self.run, self._leg = TakeoffRun.here(self), current
         self.stage = Landed.TAKEOFF
         self.run.update(self, nav.target[2], radians(nav.p1 if nav.p1 > 0.0 else TAKEOFF_PITCH), dt)
 

@@ -271,8 +271,8 @@ class RoverGuided(RoverMode):
 
     def _follow_heading(self, target: GuidedTarget) -> None:
         """Follow a heading or a turn rate, and a speed."""
-        wanted = target.speed if isnan(target.pace) else target.pace
-        speed = 0.0 if isnan(wanted) else wanted
+        speed = target.speed if isnan(target.pace) else target.pace
+        speed = 0.0 if isnan(speed) else speed
         if isnan(target.yaw):
             self.driver.set_rates(speed, 0.0 if isnan(target.yaw_rate) else target.yaw_rate)
         else:

@@ -63,17 +63,17 @@ def run(quick: bool) -> Iterator[Result]:
     count = 1000 if quick else CARS
     compared = PYTHON.exists()
     for model in ("car.kinematic", "car.bicycle", "car.double_track", "car.full"):
-        many, one = _rate(model, count, 10, seconds), _rate(model, 1, 1000, seconds)
+        many, single = _rate(model, count, 10, seconds), _rate(model, 1, 1000, seconds)
         target = None if quick else TARGETS.get(model)
         yield measured("cars", f"{count} cars: {model}", many / 1e6, "M car-steps/s", target)
-        yield measured("cars", f"one car: {model}, step(1000)", one / 1e6, "M ticks/s")
+        yield measured("cars", f"one car: {model}, step(1000)", single / 1e6, "M ticks/s")
         if compared and model in PEERS:
             peer = PEERS[model]
             theirs = float(run_peer("commonroad_speed", peer, str(seconds))["steps_per_second"])
             name = f"CommonRoad {PEER_NAMES[peer]}"
             yield measured("cars", f"one car: {name}, a loop of 1000 steps", theirs / 1e6, "M steps/s")
             yield measured("cars", f"{count} cars: {model} over {name}", many / theirs, "x", _goal(quick, ">= 100"))
-            yield measured("cars", f"one car: {model} over {name}", one / theirs, "x", _goal(quick, ">= 10"))
+            yield measured("cars", f"one car: {model} over {name}", single / theirs, "x", _goal(quick, ">= 10"))
     yield measured("cars", "one car: command() and step()", _commanded(seconds), "calls/s", _goal(quick, ">= 60000"))
     if compared:
         yield from _turns()
@@ -83,9 +83,9 @@ def _goal(quick: bool, target: str) -> str | None:
     return None if quick else target
 
 
-def _fleet(model: str, count: int, **given: Any) -> dict[str, Any]:
+def _fleet(model: str, count: int, **fields: Any) -> dict[str, Any]:
     spawn = {} if count == 1 else {"spawn": {"grid": {"spacing": 10}}}
-    return {"name": "cars", "count": count, "model": model, "speed": 15.0, **spawn, **given}
+    return {"name": "cars", "count": count, "model": model, "speed": 15.0, **spawn, **fields}
 
 
 def _rate(model: str, count: int, ticks: int, seconds: float) -> float:
@@ -122,11 +122,11 @@ def _turns() -> Iterator[Result]:
 
 def yaw_rates(speed: float, steer: float, models: Sequence[str]) -> dict[str, float]:
     """Return the yaw rate (rad/s) after 3.5 to 4 s of CommonRoad's models and of ours, driven by the same inputs."""
-    found = {}
+    final = {}
     for peer, name in PEER_NAMES.items():
         rates = run_peer("commonroad_turn", peer, str(speed), str(steer))["yaw_rate"]
-        found[f"CommonRoad {name}"] = float(np.mean(rates[-50:]))
-    return found | {model: float(turned(model, speed, steer)[-50:].mean()) for model in models}
+        final[f"CommonRoad {name}"] = float(np.mean(rates[-50:]))
+    return final | {model: float(turned(model, speed, steer)[-50:].mean()) for model in models}
 
 
 def turned(model: str, speed: float, steer: float) -> Any:

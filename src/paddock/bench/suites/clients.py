@@ -62,7 +62,7 @@ def crowd_with_radio(count: int) -> dict[str, Any]:
         "jammers": [{"name": "noise", "kind": "barrage", **off}],
         "spoofers": [{"name": "decoy", "offset": [5, 0, 0], **off}],
     }
-    red, scouts = ({**one, "radio": "t"} for one in scenario["vehicles"])
+    red, scouts = ({**entry, "radio": "t"} for entry in scenario["vehicles"])
     return {**scenario, "radio": section, "vehicles": [{**red, "via": {"telemetry": 5}}, scouts]}
 
 
@@ -83,8 +83,8 @@ def speed_beside(server: Server, operation: str, seconds: float, count: int = RO
     rounds = list[NDArray[np.float64]]()  # (alone, asked) x (ticks, processor time, waiting, wall time), s
     while len(rounds) < 2 * count and sum(map(_is_quiet, rounds)) < count:
         alone = _turn(server, seconds)
-        port, given = server.addresses["zmq"]["port"], json.dumps(OPERATIONS[operation].entry.example)
-        clients = Subscriber("ask", port, operation, given, WARM_UP + seconds, CONNECTIONS).started()
+        port, example = server.addresses["zmq"]["port"], json.dumps(OPERATIONS[operation].entry.example)
+        clients = Subscriber("ask", port, operation, example, WARM_UP + seconds, CONNECTIONS).started()
         sleep(WARM_UP)
         rounds.append(np.array([alone, _turn(server, seconds)]))
         figures = clients.result()
@@ -124,12 +124,12 @@ def run(quick: bool) -> Iterator[Result]:
     cases += [] if quick else [(pilots, name, f" of {COPTERS} autopilots") for name in ("save", "restore")]
     for scenario, operation, of in cases:
         with Server(scenario, {"zmq": {"port": 0}}) as server:
-            found = speed_beside(server, operation, seconds, 1 if quick else ROUNDS)
+            speed = speed_beside(server, operation, seconds, 1 if quick else ROUNDS)
         least = 0.98 if OPERATIONS[operation].entry.where in ("fact", "read") else 0.95
         case, target = f"{CONNECTIONS} connections asking for {operation}{of}", None if quick else f">= {least}"
-        yield measured("clients", f"{case}: speed of the run", found.ratio, "x", target)
-        yield measured("clients", f"{case}: cost for the simulation's process", 100.0 * found.spent, "% of a core")
-        yield measured("clients", f"{case}: answers", found.answers, "per s")
+        yield measured("clients", f"{case}: speed of the run", speed.ratio, "x", target)
+        yield measured("clients", f"{case}: cost for the simulation's process", 100.0 * speed.spent, "% of a core")
+        yield measured("clients", f"{case}: answers", speed.answers, "per s")
 
 
 BENCH = Bench("speed of a 1 kHz run beside 16 connections that ask as fast as they can", run, by_default=False)

@@ -66,9 +66,9 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     trees = []
     for _ in range(6):
         sim.step(ticks // 6)
-        place = np.ascontiguousarray(sim.snapshot().fleet("d").position)
+        position = np.ascontiguousarray(sim.snapshot().fleet("d").position)
         started = perf_counter()
-        cKDTree(place).query_pairs(CLEARANCE, output_type="ndarray")
+        cKDTree(position).query_pairs(CLEARANCE, output_type="ndarray")
         trees.append(perf_counter() - started)
     stage, move = times["contact"].nanoseconds, times["move"].nanoseconds
     per_tick = stage * 1e-9 / times["contact"].calls

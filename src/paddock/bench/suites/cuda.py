@@ -137,15 +137,15 @@ class RadioFigures(NamedTuple):
 
 def radio_figures(c: RadioCase) -> RadioFigures:
     """Return every formula of radio physics for a link."""
-    given = c.distance, c.frequency, c.height_a, c.height_b
+    geometry = c.distance, c.frequency, c.height_a, c.height_b
     qpsk = ber(QPSK, c.ratio)
     return RadioFigures(
         free_space_db(c.distance, c.frequency),
-        two_ray_db(*given),
-        ground_reflection_db(*given, 15.0, 0.001, True),
+        two_ray_db(*geometry),
+        ground_reflection_db(*geometry, 15.0, 0.001, True),
         log_distance_db(c.distance, c.frequency, 3.0, 1.0),
-        okumura_hata_db(*given, 1),
-        cost231_hata_db(*given, 1),
+        okumura_hata_db(*geometry, 1),
+        cost231_hata_db(*geometry, 1),
         knife_edge_db(c.edge),
         dipole_db(c.x, c.y, c.z),
         sector_db(1.0, 0.5, c.x, c.y, c.z),
@@ -178,12 +178,12 @@ def radio_agreement(n: int) -> Result:
     """Return the largest deviation of all formulas of radio physics."""
     from paddock.compute.cuda import cuda_kernel
 
-    found = []
+    results = []
     for make in (kernel, cuda_kernel):
         cases, figures = _radio_cases(n)
         make(RADIO)(n, 1, cases, figures)
-        found.append(figures)
-    deviation = np.abs(found[0] - found[1]) / np.maximum(1.0, np.abs(found[0]))
+        results.append(figures)
+    deviation = np.abs(results[0] - results[1]) / np.maximum(1.0, np.abs(results[0]))
     return measured("cuda", f"radio: deviation from the CPU of {n} links", deviation.max(), "relative", "<= 1e-9")
 
 
@@ -210,8 +210,8 @@ def _speed(fleet: BareFleet, dtype: str, judged: bool) -> Iterator[Result]:
         yield measured("cuda", case, fleet.n * substeps / seconds / 1e9, "billion agent-steps/s", target)
 
 
-def _launch(step: Any, n: int, substeps: int, given: list[Any]) -> None:
-    step(n, substeps, *given)
+def _launch(step: Any, n: int, substeps: int, arrays: list[Any]) -> None:
+    step(n, substeps, *arrays)
     cuda_module().synchronize()
 
 

@@ -30,13 +30,13 @@ def _goal(quick: bool, target: str) -> str | None:
     return None if quick else target
 
 
-def env_rate(task: str, worlds: int, seconds: float, **given: Any) -> float:
+def env_rate(task: str, worlds: int, seconds: float, **options: Any) -> float:
     """Return env-steps per second of a vector environment, resets included."""
     import gymnasium
 
     from paddock.envs import env_id
 
-    envs = gymnasium.make_vec(env_id(task), num_envs=worlds, **given)
+    envs = gymnasium.make_vec(env_id(task), num_envs=worlds, **options)
     envs.reset(seed=0)
     action = np.zeros((worlds, *(envs.single_action_space.shape or ())), np.float32)
     envs.step(action)
@@ -78,13 +78,13 @@ def _lidar_car(seconds: float, quick: bool) -> Iterator[Result]:
     """Cars drive along a track at 100 Hz with a lidar in every step: a single environment, and worlds of a batch."""
     from paddock.envs import PaddockEnv, PaddockVectorEnv
 
-    given = {"track": TRACK, "observation": "lidar", "beams": BEAMS, "rate": 100, "ticks": 1, "speed": SPEED}
-    env = PaddockEnv("car_racing", **given)
+    options = {"track": TRACK, "observation": "lidar", "beams": BEAMS, "rate": 100, "ticks": 1, "speed": SPEED}
+    env = PaddockEnv("car_racing", **options)
     steps = 300
     ours = steps / best_time(_drive(env, env.batch, steps), seconds)
     yield measured("driverless", f"one car with {BEAMS} beams: paddock", ours, "steps/s")
     worlds = 8 if quick else 100
-    envs = PaddockVectorEnv("car_racing", worlds, **given)
+    envs = PaddockVectorEnv("car_racing", worlds, **options)
     many = worlds * steps / best_time(_drive(envs, envs.batch, steps), seconds)
     yield measured("driverless", f"{worlds} cars with {BEAMS} beams: paddock", many, "car-steps/s")
     peer = run_peer("distance_field", str(BEAMS), str(seconds), TRACK, python=Path(sys.executable))
@@ -136,11 +136,11 @@ def _perception(count: int, seconds: float, quick: bool) -> Iterator[Result]:
 
     gap = 420.0 / count
     fleet = {"name": "cars", "count": count, "model": "car.kinematic", "spawn": {"track": {"gap": gap}}}
-    given = {"clock": {"rate": 10}, "track": "trackdrive"}
+    scenario = {"clock": {"rate": 10}, "track": "trackdrive"}
     sensor = {"cones": {"rate": 10, "delay": 0.0, "occlusion": 0}}
     with (
-        load({**given, "vehicles": [fleet]}) as plain,
-        load({**given, "vehicles": [fleet | {"sensors": [sensor]}]}) as seeing,
+        load({**scenario, "vehicles": [fleet]}) as plain,
+        load({**scenario, "vehicles": [fleet | {"sensors": [sensor]}]}) as seeing,
     ):
         cones = len(seeing.world.track.cones) if seeing.world.track is not None else 0
         for sim in (plain, seeing):
@@ -156,8 +156,8 @@ def _control(seconds: float, quick: bool) -> Iterator[Result]:
     folder = Path(__file__).parents[4] / "examples" / "driverless"
     if not (folder / "mpc.py").exists():
         return
-    found = run_peer("mpc", str(folder), str(20 if quick else 400), python=Path(sys.executable))
-    median = 1e3 * float(found["median"])
+    figures = run_peer("mpc", str(folder), str(20 if quick else 400), python=Path(sys.executable))
+    median = 1e3 * float(figures["median"])
     yield measured("driverless", "MPC step of the examples, median", median, "ms", _goal(quick, "<= 5"))
 
 

@@ -40,18 +40,18 @@ def _rate(peer: str, *arguments: str) -> float:
     return float(run_peer(peer, *arguments)["steps_per_second"])
 
 
-def run_peer(name: str, *arguments: str, given: str = "", python: Path = PYTHON) -> dict[str, Any]:
-    """Return what a peer of `bench/peers.py` finds; `given` on its stdin, `python` that of the peers."""
+def run_peer(name: str, *arguments: str, stdin: str = "", python: Path = PYTHON) -> dict[str, Any]:
+    """Return what a peer of `bench/peers.py` finds; `stdin` is its input, `python` that of the peers."""
     if not python.exists():
         raise MissingFeatureError("the peers are not installed: run `make bench-peers` in the repository")
     path = Path(next(iter(paddock.bench.__path__))) / "peers.py"
     command = [str(python.absolute()), "-P", str(path), name, *arguments]  # -P: not the folder of the file
     with TemporaryDirectory() as folder:  # some write a log file to the current folder
-        result = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=folder)
+        result = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, cwd=folder)
     if result.returncode:
         raise MissingFeatureError(f"{name} failed: {result.stderr.strip().splitlines()[-1]}")
-    found: dict[str, Any] = json.loads(result.stdout.strip().splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(result.stdout.strip().splitlines()[-1])
+    return figures
 
 
 def _quads(count: int, seconds: float) -> float:

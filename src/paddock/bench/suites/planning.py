@@ -108,8 +108,8 @@ def _default(quick: bool) -> Iterator[Result]:
         if not PYTHON.exists():
             print(f"paddock: {case}: OR-Tools is missing; `make bench-peers` installs it and compares", file=sys.stderr)
             continue
-        given = json.dumps({"vehicles": uavs, "ways": distances_in_decimetres(costs, 0).tolist()})
-        theirs = run_peer("ortools", str(10.0 * seconds if quick else 20.0), given=given)
+        problem = json.dumps({"vehicles": uavs, "ways": distances_in_decimetres(costs, 0).tolist()})
+        theirs = run_peer("ortools", str(10.0 * seconds if quick else 20.0), stdin=problem)
         headed = Costs(costs.problem.with_headings(chosen_headings(costs, theirs["orders"])))
         _, total = value(headed, theirs["orders"])
         yield measured("planning", f"{case}: OR-Tools in {theirs['seconds']:.0f} s, total", total / 1000.0, "km")

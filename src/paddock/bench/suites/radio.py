@@ -201,16 +201,16 @@ def map_results(quick: bool) -> Iterator[Result]:
     train, held = samples.chosen(slice(count)), samples.chosen(slice(count, None))
     fit_map(train.chosen(slice(50)))  # compiles
     started = perf_counter()
-    found = fit_map(train)
+    fit = fit_map(train)
     seconds = perf_counter() - started
     yield measured("radio", f"map: fit of {count:,} samples", seconds, "s", None if quick else "<= 20")
-    yield measured("radio", "map: splats", found.map.splats, "")
+    yield measured("radio", "map: splats", fit.map.splats, "")
     low, high = np.array([-0.5 * SIZE, -0.5 * SIZE, 0.0]), np.array([0.5 * SIZE, 0.5 * SIZE, CEILING])
     places = np.random.default_rng(3).uniform(low, high, (points, 3))
-    rate = points / best_time(lambda: found.map.query(places)) / 1e6
+    rate = points / best_time(lambda: fit.map.query(places)) / 1e6
     what = "map: points with gradient and uncertainty"
     yield measured("radio", what, rate, "M/s", None if quick else ">= 5")
-    error = rms(found.map.query(held.position).power - held.dbm)
+    error = rms(fit.map.query(held.position).power - held.dbm)
     yield measured("radio", "map: error of held-out samples", error, "dB")
     yield from error_results(train, held, error, quick)
 
@@ -284,20 +284,19 @@ NOISE = 1.0  # dB: error of a measurement
 
 def town_power(places: Floats, mast: Floats, waves: Floats, buildings: Buildings, ground: TerrainTables) -> Floats:
     """Return the received power (dBm) at places (n, 3) of a transmitter on a mast."""
-    found = empty(places.shape[0])
+    losses = empty(places.shape[0])
     for n in range(places.shape[0]):
         x, y, z = places[n, 0], places[n, 1], places[n, 2]
         dx, dy, dz = x - mast[0], y - mast[1], z - mast[2]
         apart = (dx * dx + dy * dy + dz * dz) ** 0.5
         loss = log_distance_db(max(apart, 1.0), FREQUENCY, EXPONENT, 1.0)
-        loss += obstruction_db(
-            mast[0], mast[1], mast[2], x, y, z, FREQUENCY, buildings, ground, False, False, 0.0
-        )  # fmt: skip
+        top = mast[0], mast[1], mast[2]
+        loss += obstruction_db(top, (x, y, z), FREQUENCY, buildings, ground, False, False, 0.0)
         phasors = empty((2, 2, SHADOW_WAVES))
         set_shadow_phasors(waves, phasors, 0, mast[0], mast[1], mast[2], CORRELATION)
         set_shadow_phasors(waves, phasors, 1, x, y, z, CORRELATION)
-        found[n] = TRANSMITTED - loss - shadow_db(shadow_sum(phasors, 0, 1), apart, SIGMA, CORRELATION)
-    return found
+        losses[n] = TRANSMITTED - loss - shadow_db(shadow_sum(phasors, 0, 1), apart, SIGMA, CORRELATION)
+    return losses
 
 
 powers = routine(town_power)
@@ -332,11 +331,11 @@ class Town:
 
     def _inside(self, places: Floats) -> NDArray[np.bool_]:
         """Return whether places lie inside a building."""
-        found = np.zeros(len(places), bool)
+        inside = np.zeros(len(places), bool)
         for x, y, top, length, width in self.obstacles.table[:, [X, Y, HIGH, LENGTH, WIDTH]]:
             near = (abs(places[:, 0] - x) < length) & (abs(places[:, 1] - y) < width)
-            found |= near & (places[:, 2] < top)
-        return found
+            inside |= near & (places[:, 2] < top)
+        return inside
 
 
 def build_town(seed: int) -> Town:
@@ -347,9 +346,9 @@ def build_town(seed: int) -> Town:
         for y in np.arange(-0.5 * (SIZE - PITCH), 0.5 * SIZE, PITCH):
             built, length, width, height, east, north = random.uniform(size=6)
             if built < 0.8:
-                place = float(x - 6.0 + 12.0 * east), float(y - 6.0 + 12.0 * north), 0.0
+                position = float(x - 6.0 + 12.0 * east), float(y - 6.0 + 12.0 * north), 0.0
                 size = float(16.0 + 22.0 * length), float(16.0 + 22.0 * width), float(8.0 + 32.0 * height)
-                entries.append(Obstacle.model_validate({"box": {"center": place, "size": size}}))
+                entries.append(Obstacle.model_validate({"box": {"center": position, "size": size}}))
     obstacles = obstacles_of(tuple(entries), lambda x, y: np.zeros_like(x))
     middle = obstacles.table[np.hypot(obstacles.table[:, X], obstacles.table[:, Y]) < 0.25 * SIZE]
     highest = middle[np.argmax(middle[:, HIGH])]

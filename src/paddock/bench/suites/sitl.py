@@ -1,10 +1,18 @@
-"""Latency and throughput with autopilots in the loop."""
+"""Latency and throughput with autopilots in the loop.
 
+`python -m paddock.bench.suites.sitl PORT...` plays ArduPilots that send the next servo packet as soon as they have a
+state: one process plays them all. As ArduPilot does, a stand-in sleeps until its state arrives, and its motor outputs
+change with every frame. When terminated, it prints its processor time per frame, in us.
+"""
+
+import signal
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from time import perf_counter, thread_time
+from contextlib import contextmanager, suppress
+from time import perf_counter, process_time, thread_time
 from typing import Any
 
 from paddock.bench.result import Bench, Result, best_time, measured
@@ -13,6 +21,12 @@ OWN_PORTS = {"port": 28570, "station": 24550}
 """Ports other than the defaults, so that a running simulation is not disturbed."""
 CROWD, RATE = 254, 250  # vehicles, Hz of the clock
 GUIDED, TAKEOFF = 4, 22  # mode of copters, MAV_CMD_NAV_TAKEOFF
+
+PATIENCE = struct.pack("@ll", 0, 100_000)  # s and us without a state after which a packet is sent again
+SERVOS = struct.Struct("<HHI16H")
+CHANGING = struct.Struct("<I4H")
+FIRST = 4  # offset of the frame count and the motors
+IDLE, HOVER, SPREAD = 1000, 1480, 64  # us of PWM
 
 
 def run(quick: bool) -> Iterator[Result]:
@@ -123,7 +137,7 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
 @contextmanager
 def _echo(ports: list[int]) -> Iterator[list[float]]:
     """Run stand-ins for ArduPilots; the list gets their processor time per frame, us, when they have ended."""
-    command = [sys.executable, "-m", "paddock.bench.echo_ardupilot", *map(str, ports)]
+    command = [sys.executable, "-m", "paddock.bench.suites.sitl", *map(str, ports)]
     peer, spent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True), list[float]()
     try:
         yield spent
@@ -137,4 +151,54 @@ def _host(sim: Any, kind: type) -> Any:
     return next(owner for call in sim.engine.on_close if isinstance(owner := getattr(call, "__self__", None), kind))
 
 
+class StandIn:
+    """One connected socket and its packet; the number of the frame and the motors change."""
+
+    def __init__(self, port: int) -> None:
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.link.connect(("127.0.0.1", port))
+        self.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, PATIENCE)
+        self.packet = bytearray(SERVOS.pack(18458, 1200, 0, *[IDLE] * 16))
+        self.frame = 0
+        self.buffer = bytearray(4096)
+
+    def send(self) -> None:
+        """Send the present frame, again if it was sent before."""
+        with suppress(OSError):  # no peer yet
+            self.link.send(self.packet)
+
+    def answer(self) -> None:
+        """Wait for a state and send the next frame; the present one again after a while without a state."""
+        try:
+            self.link.recv_into(self.buffer)
+        except OSError:
+            self.send()
+            return
+        self.frame += 1
+        pwm = HOVER + self.frame * 7 % SPREAD
+        CHANGING.pack_into(self.packet, FIRST, self.frame, pwm, pwm, pwm, pwm)
+        self.send()
+
+
+def play_ardupilots(ports: list[int]) -> None:
+    """Answer the states on these UDP ports until terminated."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    peers = [StandIn(port) for port in ports]
+    for peer in peers:
+        peer.send()
+    for peer in peers:
+        peer.answer()
+    started, first = process_time(), peers[0].frame
+    try:
+        while True:
+            for peer in peers:
+                peer.answer()
+    finally:
+        frames = (peers[0].frame - first) * len(peers)
+        print(1e6 * (process_time() - started) / max(frames, 1), flush=True)
+
+
 BENCH = Bench("latency and throughput with autopilots in the loop", run, by_default=False)
+
+if __name__ == "__main__":
+    play_ardupilots(list(map(int, sys.argv[1:])))

@@ -104,11 +104,11 @@ def opened(server: Server) -> Iterator[tuple[Any, float]]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise PaddockError("this part needs a package: pip install playwright") from None
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
         raise PaddockError(f"this part needs a browser: install one of {', '.join(BROWSERS)}")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(SOFTWARE))
+        browser = playwright.chromium.launch(executable_path=executable, args=list(SOFTWARE))
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         begun = monotonic()
         page.goto(f"http://127.0.0.1:{server.addresses['web']['port']}/", wait_until="commit")

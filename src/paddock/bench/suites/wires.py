@@ -94,13 +94,13 @@ def counters(port: int) -> dict[str, float]:
     """Return the hub's counts of publishes, from its metrics."""
     with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
-    found = {"publishes": 0.0, "publishes_late": 0.0}
+    figures = {"publishes": 0.0, "publishes_late": 0.0}
     for line in lines:
         name, _, value = line.partition(" ")
         key = name.partition("{")[0].removeprefix("paddock_hub_").removesuffix("_total")
-        if key in found:
-            found[key] = float(value)
-    return found
+        if key in figures:
+            figures[key] = float(value)
+    return figures
 
 
 def _driven(port: int, clients: int, seconds: float) -> dict[str, Any]:

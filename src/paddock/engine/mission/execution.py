@@ -154,8 +154,8 @@ class DynamicsExecution:
             self.link.announce(new)
         self._adopt(list(range(len(self.mission.vehicles))), time)
         if self.spacing is not None:
-            self.spacing.spread(self._placed(), self._lifts())
-            self._raise()
+            self.spacing.assign_offsets(self._members(), self._layer_offsets())
+            self._raise_to_layers()
 
     def run(self, time: float, fresh: bool) -> None:
         """Report the positions of all vehicles to the mission; `fresh` also updates senses within a layer."""
@@ -172,25 +172,25 @@ class DynamicsExecution:
         self._end_waits(time)
         self._land()
         if self.spacing is not None:
-            self.spacing.watch(self._placed(), self.here)
+            self.spacing.measure(self._members(), self.here)
             if fresh or new:
-                self.spacing.spread(self._placed(), self._lifts())
+                self.spacing.assign_offsets(self._members(), self._layer_offsets())
 
-    def _lifts(self) -> Floats:
+    def _layer_offsets(self) -> Floats:
         """Return the metres by which the plan has raised each vehicle."""
         return np.array([vehicle.spec.lift for vehicle in self.mission.flown.vehicles])
 
-    def _raise(self) -> None:
+    def _raise_to_layers(self) -> None:
         """Place vehicles that start in the air in their layers: from equal heights they could not separate in time."""
-        for group, tracks in self._placed():
+        for group, tracks in self._members():
             fleet, row = group.program.fleet, column_index(group.program.model.state)["z"]
             x, y, z = (fleet.state[column_index(group.program.model.state)[name], group.rows] for name in "xyz")
-            more = tracks.column("offset", group.rows) + self._lifts()[group.indices]
+            more = tracks.column("offset", group.rows) + self._layer_offsets()[group.indices]
             higher = np.where(z > self.world.heights(x, y) + LIFT, more, 0.0)
             fleet.state[row, group.rows] = z + higher
             group.program.forget_poses()
 
-    def _placed(self) -> list[tuple[FleetVehicles, FleetTracks]]:
+    def _members(self) -> list[tuple[FleetVehicles, FleetTracks]]:
         return [(group, self.tracks[group.program.fleet.name]) for group in self.participants.vehicles()[0]]
 
     def _grow(self) -> None:
@@ -229,16 +229,15 @@ class DynamicsExecution:
         Positions are those that vehicles believe in.
         """
         poses, away = self.here.copy(), np.isin(np.arange(len(self.here)), list(self.held))
-        for group, tracks in self._placed():
-            block = self.blocks(group.program.fleet.name)[:, group.rows]
+        for group, tracks in self._members():
+            block = self.blocks(group.program.fleet.name)[:, group.program.fleet.ranks[group.rows]]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
             qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
             yaw = arrays.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
             moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
-            arguments = np.stack([x, y]), self.world.clock.time, away[group.indices]
-            x, y = tracks.believed(group.rows, *arguments)
+            x, y = tracks.believed(group.rows, np.stack([x, y]), self.world.clock.time, away[group.indices])
             self.believed[group.indices] = np.column_stack([x, y, z, heading])
             poses[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return poses
@@ -247,18 +246,18 @@ class DynamicsExecution:
         """Set the new routes of their vehicles."""
         self._grow()
         wanted = set(new)
-        for group, tracks in self._placed():
+        for group, tracks in self._members():
             rows, indices = group.rows.tolist(), group.indices.tolist()
             changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
             for row, index in changed:
-                tracks.follow(index, row, *self._track(self.mission.flown.vehicles[index]))
+                tracks.follow(index, row, *self._path_of(self.mission.flown.vehicles[index]))
                 self.held.pop(index, None)
             if changed:
                 tracks.assemble(group.rows, group.indices)
             for row, index in changed:
                 self._set_wait(tracks, row, index, time)
 
-    def _track(self, vehicle: MissionVehicle) -> tuple[Path, Path, Pose, float]:
+    def _path_of(self, vehicle: MissionVehicle) -> tuple[Path, Path, Pose, float]:
         """Return the path of a vehicle, the loop at its end, its position without either, and its speed (m/s)."""
         spec, none = vehicle.spec, Path(())
         at = self.here if vehicle.status == "damaged" else self.believed  # it comes down where it is
@@ -293,7 +292,7 @@ class DynamicsExecution:
 
     def _end_waits(self, time: float) -> None:
         """Release vehicles whose waiting time is over."""
-        for group, tracks in self._placed():
+        for group, tracks in self._members():
             over = self.until[group.indices] <= time
             for row, index in zip(group.rows[over].tolist(), group.indices[over].tolist(), strict=True):
                 self._set_wait(tracks, row, index, time)
@@ -302,7 +301,7 @@ class DynamicsExecution:
         """Land the hovering vehicles that are home, unless an override holds them or another vehicle arrives below."""
         home = self.mission.flown.marked("home")
         home &= ~np.isin(np.arange(len(home)), list(self.held))
-        for group, tracks in self._placed():
+        for group, tracks in self._members():
             flying = tracks.column("last", group.rows) > tracks.column("first", group.rows)
             indices = group.indices[home[group.indices] & flying]
             if tracks.style.moves != "hover" or not len(indices):
@@ -321,7 +320,7 @@ class DynamicsExecution:
 
     def _hold_overridden(self) -> None:
         """Store the position on the route of vehicles with an override, until the override ends."""
-        for group, tracks in self._placed():
+        for group, tracks in self._members():
             overrides = group.program.overrides
             if overrides is None and not self.held:
                 continue
@@ -344,7 +343,7 @@ class DynamicsExecution:
         """Build what is derived from a loaded state: the mission's vehicles and routes, and the tracks."""
         self.mission.rebuild()
         self.believed = self.here.copy()  # until the next update
-        for group, tracks in self._placed():
+        for group, tracks in self._members():
             tracks.rebuild(group.rows, group.indices)
             held = [self.held[index] for index in group.indices.tolist() if index in self.held]
             if held:

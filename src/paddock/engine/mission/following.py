@@ -151,7 +151,7 @@ def hold_on_path(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats
 
 
 def dead_reckoning(m: FollowingMemory, path: Floats, flown: float) -> tuple[int, float, float]:
-    """Return row, metres along it and metres of repetitions by dead reckoning, `flown` m after the last place."""
+    """Return row, metres along it and metres of repetitions by dead reckoning, `flown` m after the last position."""
     k, before, last = int(m.row), m.before, int(m.last)
     inside = m.inside + minimum(flown, maximum(m.stop_at - m.along, 0.0))
     for _ in range(MOST_SEGMENTS):
@@ -184,7 +184,7 @@ def track_progress(
 ) -> tuple[int, float, float]:
     """Return row, metres along it and metres of repetitions of the nearest point ahead.
 
-    Nothing is searched but what follows the place where it was: other parts of the path may cross it here.
+    Only the path after the last position is searched, because other parts of the path may cross it here.
     """
     k, before, last = int(m.row), m.before, int(m.last)
     s = m.inside * along_per_flown(path, k)
@@ -394,7 +394,7 @@ class MissionFleets:
     def vehicles(self) -> tuple[list[FleetVehicles], Ints]:
         """Return the vehicles of the mission, fleet by fleet, and the indices of removed ones."""
         count = len(self.mission.vehicles)
-        now = (self.world.run, self.world.roster_version, count, *map(id, self.programs.values()))
+        now = (self.world.run, *self.world.version, count, *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
             self._vehicles, self._missing = self._look_up()
@@ -410,10 +410,11 @@ class MissionFleets:
         for name, program in self.programs.items():
             if name in self.fleets:
                 fleet = program.fleet
-                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)], np.int64)
-                rows = np.flatnonzero(members >= 0)
-                groups.append(FleetVehicles(program, rows, members[rows]))
-                seen[members[rows]] = True
+                order = fleet.rows
+                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in order.tolist()], np.int64)
+                rows, members = order[members >= 0], members[members >= 0]
+                groups.append(FleetVehicles(program, rows, members))
+                seen[members] = True
         return groups, np.flatnonzero(~seen)
 
 
@@ -453,12 +454,12 @@ def without_position(lost: Floats, time: float) -> NDArray[np.bool_]:
     return np.asarray((lost != HAS_FIX) & (time - lost >= INERTIAL - ROUNDING))
 
 
-def _path_positions(path: Floats, row: Ints, inside: Floats, places: Floats) -> None:
-    """Set the places (2, n) in m of vehicles on their rows of a path, `inside` m flown on each."""
+def _path_positions(path: Floats, row: Ints, inside: Floats, positions: Floats) -> None:
+    """Set the positions (2, n) in m of vehicles on their rows of a path, `inside` m flown on each."""
     for i in range(len(row)):
         k = row[i]
         x, y, _ = point_on(path, k, inside[i] * along_per_flown(path, k))
-        places[0, i], places[1, i] = x, y
+        positions[0, i], positions[1, i] = x, y
 
 
 path_positions = routine(_path_positions)
@@ -553,7 +554,7 @@ class FleetTracks:
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
     def believed(self, rows: Ints, true_positions: Floats, time: float, away: NDArray[np.bool_]) -> Floats:
-        """Return where vehicles (k,) believe to be, (2, k) m, from their true places.
+        """Return the estimated positions (2, k) in m of vehicles (k,) from their true ones.
 
         Spoofed ones are wrong by the error of their fix. Those that do not know their position go by their memory of
         the route, except those that are `away` from it.
@@ -568,12 +569,12 @@ class FleetTracks:
         return positions
 
     def _remembered(self, rows: Ints) -> Floats:
-        """Return the places (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
+        """Return the positions (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
-        places = np.zeros((2, len(rows)))
-        path_positions(self.behaviour.path, k, self.column("inside", rows), places)
-        return np.where(has, places, [self.column("x", rows), self.column("y", rows)])
+        positions = np.zeros((2, len(rows)))
+        path_positions(self.behaviour.path, k, self.column("inside", rows), positions)
+        return np.where(has, positions, [self.column("x", rows), self.column("y", rows)])
 
     def check(self, state: Any) -> None:
         """Refuse segments out of their limits."""

@@ -278,7 +278,7 @@ class MissionLink:
         first = {part.fleet: (part.first, part.slots) for part in self.radio.roster.radios.parts}
         for group in self.participants.vehicles()[0]:
             begin, slots = first[group.program.fleet.name]
-            radios[group.indices] = begin + group.rows * slots
+            radios[group.indices] = begin + group.program.fleet.ranks[group.rows] * slots
         return radios
 
     def _grow(self, time: float, radios: Ints) -> None:

@@ -128,7 +128,7 @@ def fleets_from(saved: Any) -> set[str]:
 
 
 @part
-class MissionState:
+class MissionRunState:
     """The state of a mission that is executed."""
 
     joining: int  # events at which vehicles join
@@ -168,7 +168,7 @@ class MissionRun:
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
-        self.state = fresh(MissionState, joining=len(self.joining))
+        self.state = fresh(MissionRunState, joining=len(self.joining))
         members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
         self.state.fleets = members
         self.participants = MissionFleets(self.mission, members, world, fleets.programs)
@@ -296,12 +296,13 @@ class MissionRun:
         return routes
 
     def damaged(self) -> list[tuple[str, Ints]]:
-        """Return the rows of damaged vehicles, fleet by fleet."""
+        """Return the damaged vehicles of each fleet: their places in the order of its members."""
         numbers = np.flatnonzero(self.mission.flown.marked("damaged"))
         if not len(numbers):
             return []
         groups = self.participants.vehicles()[0]
-        return [(group.program.fleet.name, group.rows[np.isin(group.indices, numbers)]) for group in groups]
+        fleets = [(group.program.fleet, group.rows[np.isin(group.indices, numbers)]) for group in groups]
+        return [(fleet.name, fleet.ranks[rows]) for fleet, rows in fleets]
 
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""
@@ -349,7 +350,7 @@ def negotiated_plan(scenario: Scenario) -> Plan:
 
 
 class TaskMove(Section):
-    """A task and its new place."""
+    """A task and its new position."""
 
     task: Text = Field(description="Name of the task.")
     x: Height = Field(description="East, in m.")

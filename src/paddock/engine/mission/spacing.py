@@ -34,11 +34,13 @@ def layers(count: int, height: float) -> tuple[Ints, Floats]:
     return layer, layer.astype(np.float64) * layer_spacing(count, height)
 
 
-def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats, places: Floats) -> None:
+def _predict(
+    path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats, positions: Floats
+) -> None:
     """Predict positions (n, k, 2) in m of vehicles (n) along their paths at their speeds (m/s)."""
-    for i in range(places.shape[0]):
+    for i in range(positions.shape[0]):
         k = first[i]
-        for step in range(places.shape[1]):
+        for step in range(positions.shape[1]):
             flown = along[i] + speed[i] * step * EVERY
             end = path[last[i] - 1, BEGINS] + path[last[i] - 1, FLOWN]
             if flown > end:
@@ -48,12 +50,12 @@ def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, sp
             while k + 1 < last[i] and path[k, BEGINS] + path[k, FLOWN] < flown:
                 k += 1
             x, y, _ = point_on(path, k, (flown - path[k, BEGINS]) * along_per_flown(path, k))
-            places[i, step, 0], places[i, step, 1] = x, y
+            positions[i, step, 0], positions[i, step, 1] = x, y
 
 
-def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Floats:
+def _senses(positions: Floats, layer: Ints, distance: float, before: Floats) -> Floats:
     """Return the sense of each vehicle (n,): two of a layer that will meet get 1 (up) and -1 (down), others 0."""
-    n, steps = places.shape[0], places.shape[1]
+    n, steps = positions.shape[0], positions.shape[1]
     sense = zeros(n)
     for i in range(n):
         for j in range(i + 1, n):
@@ -61,7 +63,7 @@ def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Flo
                 continue
             nearest = inf
             for step in range(steps):
-                dx, dy = places[i, step, 0] - places[j, step, 0], places[i, step, 1] - places[j, step, 1]
+                dx, dy = positions[i, step, 0] - positions[j, step, 0], positions[i, step, 1] - positions[j, step, 1]
                 nearest = minimum(nearest, dx * dx + dy * dy)
             if nearest >= distance * distance:
                 continue
@@ -89,16 +91,16 @@ def _closest(x: Floats, y: Floats, z: Floats, distance: float, height: float) ->
     return least
 
 
-future = routine(_future)
+predict = routine(_predict)
 senses = routine(_senses)
 closest = routine(_closest)
 
 
 def predicted(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats) -> Floats:
-    """Predict positions (n, k, 2) in m; arguments as for `_future`."""
-    places = np.zeros((len(first), int(AHEAD / EVERY) + 1, 2))
-    future(path, first, last, loop, along, speed, places)
-    return places
+    """Predict positions (n, k, 2) in m; arguments as for `_predict`."""
+    positions = np.zeros((len(first), int(AHEAD / EVERY) + 1, 2))
+    predict(path, first, last, loop, along, speed, positions)
+    return positions
 
 
 AIRBORNE = 1.0
@@ -106,7 +108,7 @@ AIRBORNE = 1.0
 REACH = 1.2
 """Factor on the horizontal distance below which two vehicles meet: they may be metres off their paths."""
 
-Placed = list[tuple[FleetVehicles, FleetTracks]]
+Members = list[tuple[FleetVehicles, FleetTracks]]
 
 
 def closest_from(saved: Any) -> Closest:
@@ -136,9 +138,9 @@ class Spacing:
         if not np.isin(self.senses, (-1.0, 0.0, 1.0)).all():
             raise InvalidValueError("the senses of vehicles that avoid each other are not -1, 0 or 1")
 
-    def spread(self, placed: Placed, lifts: Floats) -> None:
+    def assign_offsets(self, members: Members, lifts: Floats) -> None:
         """Assign layers, and opposite offsets to vehicles of one layer that will meet; `lifts` (m) of all vehicles."""
-        flying = self._flying(placed)
+        flying = self._flying(members)
         if not flying:
             return
         indices = np.concatenate([group.indices for group, _ in flying])
@@ -146,21 +148,21 @@ class Spacing:
         layer, offsets = layers(len(order), self.height)
         if self.planned:
             layer, offsets = np.unique(lifts[indices[order]], return_inverse=True)[1], np.zeros(len(order))
-        places = np.empty(len(order), np.int64)
-        places[order] = np.arange(len(order))  # index of each among flying vehicles
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))  # index of each among flying vehicles
         if len(self.senses) != len(order):
             self.senses = np.zeros(len(order))
         if len(np.unique(layer)) < len(order):
-            self.senses = self._resolved(flying, order, layer)
-        wanted = (offsets + 0.5 * MARGIN * self.height * self.senses)[places]
+            self.senses = self._opposite_senses(flying, order, layer)
+        wanted = (offsets + 0.5 * MARGIN * self.height * self.senses)[ranks]
         begin = 0
         for group, tracks in flying:
             tracks.write("offset", group.rows, wanted[begin : begin + len(group.rows)])
             begin += len(group.rows)
 
-    def watch(self, placed: Placed, poses: Floats) -> None:
+    def measure(self, members: Members, poses: Floats) -> None:
         """Update the closest approach of flying vehicles; `poses` (n, 3) in m, in the order of the vehicles."""
-        flying = self._flying(placed)
+        flying = self._flying(members)
         indices = np.sort(np.concatenate([np.empty(0, np.int64), *(group.indices for group, _ in flying)]))
         where = poses[indices, :3]
         ground = self.ground(where[:, 0], where[:, 1])
@@ -169,10 +171,10 @@ class Spacing:
             now = closest(x, y, z, self.distance, self.height).tolist()
             self.closest = Closest(*map(min, self.closest, now))
 
-    def _flying(self, placed: Placed) -> Placed:
-        return [(group, tracks) for group, tracks in placed if tracks.style.moves != "ground" and len(group.rows)]
+    def _flying(self, members: Members) -> Members:
+        return [(group, tracks) for group, tracks in members if tracks.style.moves != "ground" and len(group.rows)]
 
-    def _resolved(self, flying: Placed, order: Ints, layer: Ints) -> Floats:
+    def _opposite_senses(self, flying: Members, order: Ints, layer: Ints) -> Floats:
         """Return opposite senses for vehicles of one layer that will meet; 0 for vehicles without a path."""
         tables, columns, begin = [np.zeros((0, COLUMNS))], [], 0  # all fleets in one table
         for group, tracks in flying:

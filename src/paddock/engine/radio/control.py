@@ -19,9 +19,8 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.links.jamming import JammerState, active_share
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
-from paddock.radio.links.survey import RadioSurvey, link_budget, radio_ranges
+from paddock.radio.links.survey import RadioSurvey, far_interference, link_budget, radio_ranges
 from paddock.radio.links.table import Links
-from paddock.radio.links.update import far_interference
 from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
 from paddock.radio.packets.state import STATE_FIELDS
@@ -29,12 +28,12 @@ from paddock.radio.physics.signal import decibels
 from paddock.radio.settings import checked_assignment
 from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import (
-    Assignment,
     CommandTraffic,
     CoverageGrid,
     HeardLevels,
     JammerView,
     LinkBudget,
+    NegotiatedAssignment,
     RadioFleetTree,
     RadioReport,
     RadioTree,
@@ -111,7 +110,7 @@ class RadioControl:
         budget = link_budget(roster.radios, roster.classes, roster.paths, links, i, j, names)
         if stage.state.silent[[i, j]].any():
             return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
-        share, power, limit = stage.denied.of(roster.radios, links, j)
+        share, power, limit = stage.denied.denial_of(roster.radios, links, j)
         budget = budget._replace(
             throughput=(1.0 - share) * budget.throughput, denied=share, denying=power, energy=limit
         )
@@ -278,7 +277,9 @@ class RadioControl:
         """
         return self._messages.medium()
 
-    def assign(self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000) -> Assignment:
+    def assign(
+        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
+    ) -> NegotiatedAssignment:
         """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
 
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The

@@ -49,7 +49,7 @@ class ReceiverRoster:
         assert section is not None
         self.fleets = [p.fleet for p in programs.values() if GNSS in p.fleet.tables and p.fleet.n]
         fitted = [
-            FleetRadios(fleet.name, fleet.ids.copy(), fleet.tables["streams"][: fleet.n].copy(), (RECEIVER,))
+            FleetRadios(fleet.name, fleet.ids[fleet.rows], fleet.tables["streams"][fleet.rows], (RECEIVER,))
             for fleet in self.fleets
         ]
         emitters = (*section.jammers, *map(as_jammer, section.spoofers))
@@ -213,7 +213,7 @@ class SatelliteField:
         fleets = [p.fleet for p in self.programs.values() if GNSS in p.fleet.tables]
         if not weights.any() and not self._active.any():
             for fleet in fleets:
-                self._set_open(fleet.tables[GNSS][:, : fleet.n], fleet, tick)
+                self._set_open(fleet, tick)
             return
         roster = self.roster
         if not roster.radios.n:
@@ -225,20 +225,23 @@ class SatelliteField:
         shares[roster.spoofers] = self._active / g.MATCHED
         for part in roster.radios.parts:
             fleet = self.world.fleets[part.fleet]
-            signals = fleet.tables[GNSS]
+            signals = fleet.tables[GNSS] if fleet.in_order else fleet.by_key(fleet.tables[GNSS])
             before = signals[g.CAPTOR, : fleet.n].copy()
             arguments: Any = (
                 *(fleet.n, part.first, time, interval, levels, shares, roster.spoofers, self._active, roster.aimed),
                 *(self._rules, self._ways, signals),
             )
             g.update_signals(*arguments)
+            if not fleet.in_order:
+                fleet.tables[GNSS][:, fleet.rows] = signals
             self._report(fleet, before, signals[g.CAPTOR, : fleet.n], tick)
 
-    def _set_open(self, signals: Floats, fleet: Any, tick: int) -> None:
+    def _set_open(self, fleet: Any, tick: int) -> None:
         """Set the signals of open sky."""
-        before = signals[g.CAPTOR].copy()
+        signals = fleet.tables[GNSS][:, : fleet.n]
+        before = signals[g.CAPTOR, fleet.rows]
         signals[: g.LOST] = g.OPEN_SIGNAL[: g.LOST, None]
-        self._report(fleet, before, signals[g.CAPTOR], tick)
+        self._report(fleet, before, signals[g.CAPTOR, fleet.rows], tick)
 
     def _levels(self, roster: ReceiverRoster, jammers: Jammers, heights: Callable[[Floats, Floats], Floats]) -> Floats:
         """Return the power (mW) of all emitters at the receivers, (emitters, n)."""
@@ -252,21 +255,24 @@ class SatelliteField:
         for row in (FREQUENCY, BANDWIDTH, POWER):
             table[row, radios.n + roster.columns] = from_main[row]
         for part in radios.parts:
-            radios.place(part, self.programs[part.fleet].pose_block(self.world.clock.tick))
+            program = self.programs[part.fleet]
+            poses = program.pose_block(self.world.clock.tick)
+            radios.place(part, poses if program.fleet.in_order else program.fleet.by_key(poses))
         self._place(roster.emitters, radios)
         table[COLUMN.height] = table[2] - heights(table[0], table[1])
         roster.tables.place()
         return roster.emitters.levels(roster.classes, roster.tables.paths)
 
     def _report(self, fleet: Any, before: Floats, after: Floats, tick: int) -> None:
-        """Report receivers that were captured or released."""
+        """Report receivers that were captured or released; captors are in the order of the members."""
         for kind, captors, changed in (
             ("gnss_spoofed", after, (before != after) & (after > 0.0)),
             ("gnss_released", before, (before != after) & (after == 0.0)),
         ):
-            rows = np.flatnonzero(changed).tolist()
-            names = ((fleet.vehicle_name(row), self.sections[int(captors[row]) - 1].name) for row in rows)
-            self.events.report_some(tick, kind, names, len(rows), f"vehicles of {fleet.name}")
+            places = np.flatnonzero(changed)
+            named = zip(fleet.rows[places].tolist(), captors[places].tolist(), strict=True)
+            names = ((fleet.vehicle_name(row), self.sections[int(captor) - 1].name) for row, captor in named)
+            self.events.report_some(tick, kind, names, len(places), f"vehicles of {fleet.name}")
 
     def _watch_fixes(self, tick: int) -> None:
         """Note and report which vehicles have lost or regained their fix, by the newest readings of all receivers."""
@@ -283,7 +289,7 @@ class SatelliteField:
             lost, regained = without & (at == g.HAS_FIX), ~without & (at != g.HAS_FIX)
             at[lost], at[regained] = tick / self.world.clock.rate, g.HAS_FIX
             for kind, changed in (("gnss_lost", lost), ("gnss_regained", regained)):
-                rows = np.flatnonzero(changed).tolist()
+                rows = fleet.rows[changed[fleet.rows]].tolist()
                 names = ((fleet.vehicle_name(row), "") for row in rows)
                 self.events.report_some(tick, kind, names, len(rows), f"vehicles of {fleet.name}")
 

@@ -93,18 +93,18 @@ class DeniedRadios:
             self._last = links.jamming, denied_shares(*arguments)
         return self._last[1]
 
-    def always(self, radios: Radios, links: Links) -> NDArray[np.bool_]:
+    def always_denied(self, radios: Radios, links: Links) -> NDArray[np.bool_]:
         """Return whether each radio never gets the channel, (n,)."""
         return self.shares(radios, links) >= 1.0
 
-    def shut(self, radios: Radios, links: Links) -> Links:
+    def close_links(self, radios: Radios, links: Links) -> Links:
         """Return the links, where those that such radios transmit are down."""
-        denied = self.always(radios, links)
+        denied = self.always_denied(radios, links)
         if denied.any():
             links.up[denied[links.peer]] = 0
         return links
 
-    def of(self, radios: Radios, links: Links, radio: int) -> Denial:
+    def denial_of(self, radios: Radios, links: Links, radio: int) -> Denial:
         """Return what denies the channel to a radio."""
         share = float(self.shares(radios, links)[radio])
         if share == 0.0:
@@ -127,23 +127,9 @@ class JammedReceivers:
         """`hold` is the number of ticks without jamming after which a receiver counts as free."""
         self.events, self.hold = events, hold
 
-    def report(
-        self,
-        tick: int,
-        last: Ints,
-        hit: Bools,
-        radios: Radios,
-        jammers: Jammers,
-        links: Links,
-        doing: Floats,
-        levels: Floats,
-        name_of: Callable[[int], str],
-    ) -> None:
-        """Report what has changed with an update.
-
-        `last` (n,) is the tick of the last update with jamming of each radio, NOT_JAMMED: it was released. `hit` is 1
-        for jammed radios; `doing` and `levels` (mW) are those of the jammers.
-        """
+    def report(self, tick: int, roster: RadioRoster, state: RadioState, hit: Bools, levels: Floats) -> None:
+        """Report what has changed with an update: `hit` is 1 for jammed radios, `levels` (mW) are of the jammers."""
+        radios, jammers, last = roster.radios, roster.jammers, state.jammed
         if not len(jammers) or not radios.n:
             return
         first = np.flatnonzero(radios.slot == 0)
@@ -153,9 +139,10 @@ class JammedReceivers:
         freed = first[before & ~now & (tick - last[first] >= self.hold)]
         last[first[now]], last[freed] = tick, NOT_JAMMED
         if len(risen):
-            strongest = _strongest(risen[:EVENTS_SHOWN], radios, jammers, links, doing, levels)
-            self._add(tick, "jammed", risen, [jammers.sections[k].name for k in strongest], name_of)
-        self._add(tick, "unjammed", freed, [""] * len(freed), name_of)
+            tables = radios, jammers, state.links.table, state.doing, levels
+            strongest = _strongest(risen[:EVENTS_SHOWN], *tables)
+            self._add(tick, "jammed", risen, [jammers.sections[k].name for k in strongest], roster.name_of)
+        self._add(tick, "unjammed", freed, [""] * len(freed), roster.name_of)
 
     def _add(self, tick: int, kind: str, radios: Ints, details: list[str], name_of: Callable[[int], str]) -> None:
         shown = ((name_of(radio), detail) for radio, detail in zip(radios.tolist(), details, strict=False))

@@ -45,7 +45,8 @@ def show_links(
     else:
         uplink, station = np.full(radios.n, NO_SINR), np.full(radios.n, -1.0)
     for part in radios.parts:
-        status = programs[part.fleet].fleet.tables[RADIO]
+        fleet = programs[part.fleet].fleet
+        status = fleet.tables[RADIO] if fleet.in_order else fleet.by_key(fleet.tables[RADIO])
         numbers = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
         fill_status(*numbers, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
         own = part.radios
@@ -54,6 +55,8 @@ def show_links(
         status[CONTACT, : part.n] = of_vehicles if stations else status[LINKS, : part.n] > 0.0
         status[UPLINK, : part.n] = uplink[own].reshape(part.n, part.slots)[rows, best]
         status[STATION, : part.n] = station[own].reshape(part.n, part.slots)[rows, best]
+        if not fleet.in_order:
+            fleet.tables[RADIO][:, fleet.rows] = status
 
 
 def radios_in_contact(radios: Radios, links: Links) -> Floats:
@@ -169,7 +172,7 @@ def _entries(links: Links, rows: Ints, peers: Ints) -> Ints:
 # silent radios --------------------------------------------------------------------------------------------------------
 Mask = NDArray[np.bool_]
 DamagedRows = Callable[[], Iterable[tuple[str, Ints]]]
-"""Returns the rows of damaged vehicles, fleet by fleet."""
+"""Returns the damaged vehicles of each fleet: their places in the order of its members."""
 DAMAGED = "damaged"  # why a link of such a radio is down
 
 
@@ -177,11 +180,11 @@ def silent_radios(radios: Radios, damaged: DamagedRows) -> Mask:
     """Return whether each radio is that of a vehicle that is damaged now, (n,)."""
     mask = np.zeros(radios.n, bool)
     parts = {part.fleet: part for part in radios.parts}
-    for fleet, rows in damaged():
+    for fleet, places in damaged():
         if fleet in parts:
             part = parts[fleet]
             own = mask[part.radios]
-            own.reshape(part.n, part.slots)[rows] = True
+            own.reshape(part.n, part.slots)[places] = True
     return mask
 
 

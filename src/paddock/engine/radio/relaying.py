@@ -193,7 +193,7 @@ class RadioSenses:
         stage = self.radio
         if not self.renew:
             return None
-        roster = stage.roster
+        roster, rows = stage.roster, stage.world.fleets[fleet].ranks[rows]  # as radios and poses are numbered
         try:
             ends = [stage.number_of(name) for name in between]
         except PaddockError:  # it was removed
@@ -229,7 +229,7 @@ class RadioSenses:
             return column, np.zeros(3)
         if sees == TRUTH:
             own, at = self.radio.world.find(name)
-            return column, self.poses(own.name)[VELOCITY, at[0]]
+            return column, self.poses(own.name)[VELOCITY, own.ranks[at[0]]]
         heard = self(fleet)
         state = newest_state(heard, rows, number - int(self.radio.roster.radios.slot[number]))
         if state is None:

@@ -203,13 +203,13 @@ class RadioRoster:
         section = scenario.radio
         assert section is not None
         fleets = [
-            FleetRadios(name, p.fleet.ids.copy(), p.fleet.tables["streams"][: p.fleet.n].copy(), p.radio)
+            FleetRadios(name, p.fleet.ids[p.fleet.rows], p.fleet.tables["streams"][p.fleet.rows], p.radio)
             for name, p in programs.items()
             if p.radio and p.fleet.n
         ]
         self.radios: Radios = radios_of(section, fleets)
         self._members = {
-            name: None if p.fleet.single else p.fleet.members[: p.fleet.n].copy() for name, p in programs.items()
+            name: None if p.fleet.single else p.fleet.members[p.fleet.rows] for name, p in programs.items()
         }
         self.jammers = Jammers(section.jammers, self.radios, jammers)
         self.classes = classes_of(section, self.radios.groups)
@@ -234,8 +234,8 @@ class RadioRoster:
             name = radios.stations[radio - radios.carried]
         else:
             [part] = [part for part in radios.parts if part.radios.start <= radio < part.radios.stop]
-            members, row = self._members[part.fleet], (radio - part.first) // part.slots
-            name = part.fleet if members is None else f"{part.fleet}[{members[row]}]"
+            members, place = self._members[part.fleet], (radio - part.first) // part.slots
+            name = part.fleet if members is None else f"{part.fleet}[{members[place]}]"
         return f"{name}/{slot}" if slot else name
 
     def number_of(self, name: str | int) -> int:
@@ -279,7 +279,7 @@ def put_emitters(world: World, poses: PoseBlocks, jammers: Jammers, radios: Radi
         except UnknownNameError:
             jammers.place(k, None, None, -1.0)
             continue
-        pose = poses(fleet.name)[:7, int(rows[0])]
+        pose = poses(fleet.name)[:7, fleet.ranks[rows[0]]]
         own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
         jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
 

@@ -136,12 +136,13 @@ class Uplink:
     def _send_from(self, source: int, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
         """Post commands that wait at one station."""
         channel, streams = self._parts.channel, self._parts.radios().streams
-        waiting = [np.flatnonzero(program.fleet.tables[UPLINK][WAITS, : program.fleet.n]) for program, _ in fleets]
+        waiting = [one.fleet.rows[one.fleet.tables[UPLINK][WAITS, one.fleet.rows] != 0.0] for one, _ in fleets]
         if not sum(map(len, waiting)):
             return
         of, row = np.repeat(np.arange(len(fleets)), [len(rows) for rows in waiting]), np.concatenate(waiting)
         first, slots = (np.array([getattr(part, name) for _, part in fleets]) for name in ("first", "slots"))
-        goals = first[of] + row * slots[of]
+        places = [program.fleet.ranks[rows] for (program, _), rows in zip(fleets, waiting, strict=True)]
+        goals = first[of] + np.concatenate(places) * slots[of]
         width = max(program.fleet.tables[UPLINK].shape[0] for program, _ in fleets) - PACKET
         values, bits = np.zeros((len(row), width)), np.zeros(len(row), np.int64)
         for k, (program, _) in enumerate(fleets):
@@ -164,7 +165,8 @@ class Uplink:
 
     def _latch(self, program: FleetProgram, part: RadioPart, arrivals: Arrivals, tick: int) -> None:
         """Take the commands of a fleet that have arrived, and latch them."""
-        mine, rows = part.vehicles(arrivals.receiver)
+        mine, places = part.vehicles(arrivals.receiver)
+        rows = program.fleet.rows[places]
         if program.acts:
             takes = ~program.driven(rows)  # a rule drives the others: their commands count as lost
             mine, rows = mine[takes], rows[takes]
@@ -206,7 +208,7 @@ class Uplink:
         channel.fitted()
         _, goals, _ = channel.messages.under_way(COMMAND)
         for _, part in [carried for carried in self._carried() if carried[0] is program]:
-            waiting += int(np.isin(goals, part.first_radios(rows)).sum())
+            waiting += int(np.isin(goals, part.first_radios(program.fleet.ranks[rows])).sum())
         delay = float(table[DELAY].sum()) / delivered if delivered else float("nan")
         return CommandTraffic(sent, delivered, sent - dropped - delivered - waiting, dropped, waiting, delay)
 
@@ -291,7 +293,8 @@ class Timetable:
         version = world.run, world.roster_version, world.seed
         if version != self._version:
             self._version = version
-            streams = {part.fleet: program.fleet.tables["streams"][: part.n] for program, part in taking_part}
+            own = {part.fleet: program.fleet for program, part in taking_part}
+            streams = {name: fleet.by_key(fleet.tables["streams"]) for name, fleet in own.items()}
             self._phases = {
                 fleet: draw_uniforms(world.seed, own, self.purpose, 1)[:, 0] for fleet, own in streams.items()
             }
@@ -306,8 +309,8 @@ class Timetable:
         assert rate is not None
         return rate / self.parts.world.clock.rate
 
-    def rows(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
-        """Return the vehicles of a fleet whose turn it is."""
+    def turn(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
+        """Return the places of the vehicles of a fleet whose turn it is, in the order of its members."""
         phases, share = self._phases[part.fleet], self._per_tick(program)
         return np.flatnonzero(turns_by(tick, share, phases) > turns_by(tick - 1, share, phases))
 
@@ -339,20 +342,20 @@ class TelemetryStage:
         if self._channel.messages.serves:
             self._keep(taking_part, tick)
         for program, part in taking_part:
-            rows = self.times.rows(program, part, tick)
-            rows = rows[~self._silent()[part.first_radios(rows)]]
-            if len(rows):
-                self._send(program, part, rows, tick)
+            places = self.times.turn(program, part, tick)
+            places = places[~self._silent()[part.first_radios(places)]]
+            if len(places):
+                self._send(program, part, places, tick)
 
-    def _send(self, program: FleetProgram, part: RadioPart, rows: Ints, tick: int) -> None:
+    def _send(self, program: FleetProgram, part: RadioPart, places: Ints, tick: int) -> None:
         assert program.via is not None
-        world, state = self._parts.world, np.full((len(rows), NUMBERS), NO_CHARGE)
-        state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, rows].T
+        world, rows, state = self._parts.world, program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
+        state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, places].T
         charge = column_index(program.model.state).get("charge") if program.has_battery else None
         if charge is not None:
             state[:, POSE_ROWS] = program.fleet.state[charge, rows]
         bits = NUMBER_BITS * (NUMBERS if charge is not None else POSE_ROWS)
-        sources, goals = part.first_radios(rows), np.full(len(rows), self._parts.station(program.via))
+        sources, goals = part.first_radios(places), np.full(len(places), self._parts.station(program.via))
         drawn = draw_uniforms(world.seed, program.fleet.tables["streams"][rows], LATER_PURPOSE, 1, tick)[:, 0]
         later = drawn * world.clock.dt  # vehicles that do not hear each other would collide again and again
         self._channel.post_service(Post(TELEMETRY_KIND, sources, goals, state, bits, later=later), tick)
@@ -364,7 +367,8 @@ class TelemetryStage:
         order = np.argsort(arrivals.sent, kind="stable")  # of several states of one vehicle the newest stays
         origin, sent, values = arrivals.origin[order], arrivals.sent[order], arrivals.values[order]
         for program, part in fleets if len(origin) else ():
-            (mine, rows), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
+            (mine, places), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
+            rows = program.fleet.rows[places]
             np.add.at(table[STATES_RECEIVED], rows, 1.0)
             newer = sent[mine] > table[STATE_TIME, rows]
             mine, rows = mine[newer], rows[newer]
@@ -442,14 +446,15 @@ class HeartbeatStage:
         fleets, arrivals = self.times.fleets(), self._channel.take_service(HEARTBEAT, tick)
         for program, part in fleets:
             table = program.fleet.tables[HEARTBEATS]
-            np.add.at(table[STATES_RECEIVED], part.vehicles(arrivals.receiver)[1], 1.0)
-            rows = self.times.rows(program, part, tick)
-            if len(rows):
+            heard = program.fleet.rows[part.vehicles(arrivals.receiver)[1]]
+            np.add.at(table[STATES_RECEIVED], heard, 1.0)
+            places = self.times.turn(program, part, tick)
+            if len(places):
                 assert program.heartbeat is not None
-                sources, goals = np.full(len(rows), self._parts.station(program.heartbeat)), part.first_radios(rows)
-                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(rows), 0)), BEAT_BITS)
+                sources, goals = np.full(len(places), self._parts.station(program.heartbeat)), part.first_radios(places)
+                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(places), 0)), BEAT_BITS)
                 self._channel.post_service(beats, tick)
-                table[STATES_SENT, rows] += 1.0
+                table[STATES_SENT, program.fleet.rows[places]] += 1.0
 
     def received(self, vehicle: str) -> int:
         """Return the number of heartbeats that have arrived at a vehicle; 0 if it has been removed."""

@@ -213,7 +213,7 @@ class RadioStage:
         state.on_air = self._traffic(tick)
         jamming, bursts, state.doing = self._jam(roster, tick)
         links = without(roster.update.run(tick, jamming, bursts, before), state.silent)
-        state.links.set(self.denied.shut(roster.radios, links))
+        state.links.set(self.denied.close_links(roster.radios, links))
         links = self.links
         self.satellites.update(tick, interval, roster.jammers, state.doing, self.heights)
         assert self.deception is not None
@@ -224,13 +224,12 @@ class RadioStage:
             report_links(self.events, tick, roster.radios, before, links, self.name_of)
             up, down = count_changes(before, links)
             state.ups, state.downs = state.ups + up, state.downs + down
-            tables = roster.radios, roster.jammers, links, state.doing, self._levels, self.name_of
-            self.jammed.report(tick, state.jammed, hit, *tables)
+            self.jammed.report(tick, roster, state, hit, self._levels)
 
     def jammed_now(self) -> Bools:
         """Return 1 for radios that have lost half of their links or more to jammers, or are kept off the channel."""
         radios = self.roster.radios
-        return jammed_radios(radios.table, self.links, self.denied.always(radios, self.links))
+        return jammed_radios(radios.table, self.links, self.denied.always_denied(radios, self.links))
 
     def _traffic(self, tick: int) -> Floats:
         """Return the share of time that each radio has transmitted packets since the last update."""
@@ -455,7 +454,7 @@ class RadioStage:
             raise PaddockError(f"saved links are of tick {links.tick}, the run is at {tick}")
         if (state.jammed > tick).any() or state.silent[radios.carried :].any():
             raise PaddockError("saved radios are jammed in the future, or are stations that are damaged")
-        denied = self.denied.always(radios, links)
+        denied = self.denied.always_denied(radios, links)
         if denied.any() and links.up[denied[links.peer]].any():
             raise PaddockError("saved links of radios that jammers keep off the channel are up")
         self.tuning.check(radios)

@@ -28,6 +28,15 @@ LEAST_USED, LEAST_INTERFERED = "least_used", "least_interfered"
 METHODS = (LEAST_USED, LEAST_INTERFERED)
 
 
+class OccupiedBands(NamedTuple):
+    """The bands of radios, (n,) each."""
+
+    group: Ints  # of radios that have one channel
+    frequency: Floats  # Hz
+    bandwidth: Floats  # Hz
+    duty: Floats  # share of time
+
+
 class ChannelLoads(NamedTuple):
     """What the radios of a group would hear on each channel."""
 
@@ -36,10 +45,10 @@ class ChannelLoads(NamedTuple):
 
 
 def _loads(
-    start: Any, peer: Any, power: Any, group: Any, frequency: Any, bandwidth: Any, duty: Any, settled: Any, mine: int,
-    candidates: Any,
-) -> tuple[Ints, Floats]:  # fmt: skip
+    start: Any, peer: Any, power: Any, bands: OccupiedBands, settled: Any, mine: int, candidates: Any
+) -> tuple[Ints, Floats]:
     """Return what a group would hear on candidate frequencies of radios whose channel is `settled` (n,)."""
+    group, frequency, bandwidth, duty = bands
     n, k = len(start) - 1, len(candidates)
     heard, sums = zeros((k, n), int64), zeros(k)
     for i in range(n):
@@ -64,27 +73,26 @@ def _loads(
 group_loads = routine(_loads)
 
 
-def allocated(
-    method: str, links: Any, group: Ints, frequency: Floats, bandwidth: Floats, duty: Floats, groups: list[int],
-    candidates: Floats, jamming: Floats | None = None,
-) -> list[int]:  # fmt: skip
-    """Return the index of the channel for each of `groups`, one after the other.
+def best_channel(
+    method: str,
+    links: Any,
+    bands: OccupiedBands,
+    waiting: list[int],
+    candidates: Floats,
+    jamming: Floats | None = None,
+) -> int:
+    """Return the index of the best channel for the first of the groups that wait for one; of equal channels the first.
 
-    `links` are those of all radios as if they shared one channel; radios of other groups keep their `frequency`.
-    `candidates` (k,) are centre frequencies; `jamming` (k, n) is what each radio receives there of jammers, mW. Equal
-    channels: the first.
+    links: of all radios as if they shared one channel
+    bands: of all radios; those of groups that wait do not count
+    candidates: (k,) Hz, centre frequencies
+    jamming: (k, n) mW, what each radio receives there of jammers
     """
-    frequency = frequency.copy()
-    settled = (~np.isin(group, groups)).astype(np.int64)
-    chosen = []
-    for mine in groups:
-        rows = np.asarray(links.start, np.int64), np.asarray(links.peer, np.int64), np.asarray(links.power)
-        loads = ChannelLoads(*group_loads(*rows, group, frequency, bandwidth, duty, settled, mine, candidates))
-        jammed = 0.0 if jamming is None else jamming[:, group == mine].sum(axis=1)
-        best = int(np.argmin(loads.used if method == LEAST_USED else loads.interference + jammed))
-        chosen.append(best)
-        frequency[group == mine], settled[group == mine] = candidates[best], 1
-    return chosen
+    mine, settled = waiting[0], (~np.isin(bands.group, waiting)).astype(np.int64)
+    rows = np.asarray(links.start, np.int64), np.asarray(links.peer, np.int64), np.asarray(links.power)
+    loads = ChannelLoads(*group_loads(*rows, bands, settled, mine, candidates))
+    jammed = 0.0 if jamming is None else jamming[:, bands.group == mine].sum(axis=1)
+    return int(np.argmin(loads.used if method == LEAST_USED else loads.interference + jammed))
 
 
 class HopNetwork(NamedTuple):
@@ -191,17 +199,16 @@ class Tuning:
         types, table = radio_types(radios), radios.table[:, : radios.n]
         names, group = list(types), table[GROUP].astype(np.int64)
         always = np.ones(radios.n)  # as if all transmitted: how much they do is not known
-        frequency, waiting, chosen = table[FREQUENCY].copy(), list(arguments["groups"]), {}
+        bands = OccupiedBands(group, table[FREQUENCY].copy(), table[BANDWIDTH].copy(), always)
+        waiting, chosen = [names.index(name) for name in arguments["groups"]], {}
         while waiting:
-            name, numbers = waiting[0], [names.index(candidate) for candidate in waiting]
+            name = names[waiting[0]]
             radio = types[name]
             candidates: Floats = radio.frequency + np.array(arguments["channels"]) * radio.channel_spacing
-            tables = links, group, frequency, table[BANDWIDTH], always, numbers, candidates
             jammed = np.stack([jamming(float(candidate)) for candidate in candidates])
-            best = allocated(arguments["method"], *tables, jammed)[0]
+            best = best_channel(arguments["method"], links, bands, waiting, candidates, jammed)
             chosen[name] = int(arguments["channels"][best])
-            frequency[group == names.index(name)] = candidates[best]
-            waiting.pop(0)
+            bands.frequency[group == waiting.pop(0)] = candidates[best]
         self.channels.update(chosen)
         return chosen
 

@@ -121,7 +121,7 @@ def _first_equal(poses: Floats) -> Ints:
 
 
 def turns_at(poses: Floats, radius: float) -> Floats:
-    """Return the circles (n, 2, COLUMNS) to the left and right through places; points where any heading will do."""
+    """Return the circles (n, 2, COLUMNS) to the left and right through poses; points where the heading is free."""
     circles = np.zeros((len(poses), 2, COLUMNS))
     wide = np.where(np.isnan(poses[:, 2]), 0.0, radius)[:, None]
     way, (sine, cosine) = np.array([1.0, -1.0]), arrays.sincos(np.nan_to_num(poses[:, 2:]))

@@ -206,7 +206,7 @@ WORTH = 0.1  # square spacings, and spacings times turn radii, that a patch near
 
 
 def fill_gaps(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: float) -> list[Swath]:
-    """Return the swaths, with patches that cover the rest except slivers and places without room for turns."""
+    """Return the swaths, with patches that cover the rest except slivers and areas without room for turns."""
     vain: set[bytes] = set()  # pieces that no patch covers
     for _ in range(ROUNDS):
         missed = shapely.get_parts(region.difference(covered_by(swath_lines(swaths), spacing)))

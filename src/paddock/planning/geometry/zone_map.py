@@ -214,7 +214,7 @@ def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zo
 
 
 def way_in(goal: Goal, radius: float, zones: Sequence[Zone]) -> Path:
-    """Return the shortest path from a place outside all zones to a pose inside; raise InfeasibleError."""
+    """Return the shortest path from a point outside all zones to a pose inside; raise InfeasibleError."""
     x, y, heading = goal
     out = way_out((x, y, 0.0 if heading is None else heading + pi), 0.0 if heading is None else radius, zones)
     turned = [(ends_at(segment), segment) for segment in reversed(out.segments)]
@@ -224,7 +224,7 @@ def way_in(goal: Goal, radius: float, zones: Sequence[Zone]) -> Path:
 
 
 def waiting_place(x: float, y: float, radius: float, kept: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
-    """Return a pose on the circle nearest to a place whose left turns of `radius` stay clear of zones by `kept` (m)."""
+    """Return a pose on the circle nearest to a point whose left turns of `radius` stay clear of zones by `kept` (m)."""
     wide = [zone.grown(radius + kept) for zone in zones]
     exits = _exits(x, y, wide)
     cx, cy = exits[int(np.argmin(arrays.hypot(*(exits - (x, y)).T)))].tolist()

@@ -34,11 +34,11 @@ class _Volume:
     ceiling: float  # m: and above
 
     def distance(self, x: float, y: float) -> float:
-        """Return metres from a place to the border, negative inside."""
+        """Return metres from a point to the border, negative inside."""
         raise NotImplementedError
 
     def contains(self, x: float, y: float) -> bool:
-        """Return whether a place lies inside; the border does not."""
+        """Return whether a point lies inside; the border does not."""
         return self.distance(x, y) < 0.0
 
     def reaches(self, low: float, high: float) -> bool:

@@ -88,7 +88,7 @@ def free_at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float
 
 
 def home_of(state: MissionData, vehicle: Vehicle) -> Pose:
-    """Return where a vehicle returns to: its home, or for aircraft a place outside of zones that have closed it."""
+    """Return where a vehicle returns to: its home; for aircraft whose home is in a closed zone, a point outside."""
     x, y, z, _ = vehicle.home
     new = [state.all_zones[k] for k in state.active_zones if k >= len(state.setup.problem.zones)]
     if vehicle.moves != "aircraft" or not any(zone.contains(x, y) and zone.reaches(z, z) for zone in new):

@@ -46,7 +46,7 @@ def followed_from(saved: Any) -> list[FollowedInputs]:
 
 @part
 class KinematicRun:
-    """Moves the vehicles of a mission exactly along their routes; they stand at home, or when damaged."""
+    """Moves the vehicles of a mission exactly along their routes; at home, and when damaged, they do not move."""
 
     mission: Mission = child()
     time: float = value(0.0, low=-LONGEST, high=LONGEST, unit="s")

@@ -82,7 +82,7 @@ class Job:
 def moved(task: Task, x: float, y: float) -> Task:
     """Return the task moved to a position (m): of its start, or for a polygon of the mean of its corners."""
     if not np.isfinite([x, y]).all():
-        raise InvalidValueError(f"task {task.name!r}: a place must be two numbers of metres, not ({x}, {y})")
+        raise InvalidValueError(f"task {task.name!r}: its position must be two numbers of metres, not ({x}, {y})")
     shape: Any = task.shape
     if shape.kind == "polygon":
         by_x, by_y = (np.array([x, y]) - np.mean(shape.outer, axis=0)).tolist()

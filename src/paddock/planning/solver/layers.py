@@ -69,7 +69,7 @@ def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDA
 
 
 def waiting_segment(at: Pose) -> Segment:
-    """Return the place of a leg on which a vehicle waits: a segment of next to no length."""
+    """Return a segment of almost no length for a leg on which a vehicle waits."""
     return Segment(*at, 1e-9)
 
 

@@ -103,7 +103,7 @@ def build(costs: Costs, result: MethodResult, method: str, kept_routes: KeptRout
 
 
 def _unchanged(orders: Sequence[Sequence[int]], kept_routes: KeptRoutes) -> set[int]:
-    """Return the vehicles whose routes stand, as their tasks have not changed."""
+    """Return the vehicles whose routes are kept, because their tasks have not changed."""
     return {vehicle for vehicle, (order, _) in kept_routes.items() if orders[vehicle] == order}
 
 

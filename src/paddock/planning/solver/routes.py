@@ -71,7 +71,7 @@ class Route:
 
     @cached_property
     def sampled(self) -> dict[float, Floats]:
-        """Its places (k, 3) at whole multiples of a time step (s), NaN on the ground: filled by layers.py."""
+        """Its positions (k, 3) at whole multiples of a time step (s), NaN on the ground: filled by layers.py."""
         return {}
 
     @cached_property

@@ -105,7 +105,7 @@ def arrival_of(m: Mover, word: Word, x: float, y: float, heading: float, gx: flo
 
 
 def clear_of(w: Walls, m: Mover, word: Word, x: float, y: float, heading: float, gx: float, gy: float) -> bool:
-    """Return whether a word from a pose to a place enters no zone; of ways backwards, the straight line."""
+    """Return whether a word from a pose to a point enters no zone; backwards, whether the straight line does."""
     return not clear_length(w, m, word, x, y, heading, gx, gy, False) < inf
 
 

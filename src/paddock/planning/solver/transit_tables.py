@@ -171,7 +171,7 @@ class TransitTables:
         return here, there
 
     def _inside(self, zone: Zone, points: Floats) -> Flags:
-        """Return whether each place (n, 2) lies on the ground of a zone."""
+        """Return whether each point (n, 2) lies within the outline of a zone."""
         known: dict[tuple[float, ...], bool] = {}
         for x, y in points.tolist():
             if (x, y) not in known:

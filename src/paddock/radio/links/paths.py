@@ -58,6 +58,7 @@ from paddock.radio.physics.propagation import (
     MODELS,
     TWO_RAY,
     VALIDITY,
+    TerrainTables,
     loss_db,
     relief_peaks,
     terrain_db,
@@ -285,37 +286,14 @@ def random_gains(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -
 
 def blocking(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tuple[float, float]:
     """Return the losses (dB) by diffraction over terrain, and what obstacles add to it."""
+    a, b = (table[X, i], table[Y, i], table[Z, i]), (table[X, j], table[Y, j], table[Z, j])
+    terrain, beyond_flat, frequency = classes[TERRAIN, c] != 0.0, classes[GROUND, c] != 0.0, table[FREQUENCY, j]
     diffraction, blocked = 0.0, 0.0
-    if classes[TERRAIN, c] != 0.0:
-        diffraction = terrain_db(
-            table[X, i],
-            table[Y, i],
-            table[Z, i],
-            table[X, j],
-            table[Y, j],
-            table[Z, j],
-            table[FREQUENCY, j],
-            paths.ground_z,
-            paths.terrain,
-            paths.relief,
-            paths.peaks,
-            classes[GROUND, c] != 0.0,
-        )
+    if terrain:
+        ground = TerrainTables(paths.ground_z, paths.terrain, paths.relief, paths.peaks)
+        diffraction = terrain_db(a, b, frequency, ground, beyond_flat)
     if classes[OBSTACLES, c] != 0.0:
-        blocked = obstruction_db(
-            table[X, i],
-            table[Y, i],
-            table[Z, i],
-            table[X, j],
-            table[Y, j],
-            table[Z, j],
-            table[FREQUENCY, j],
-            paths,
-            paths,
-            classes[TERRAIN, c] != 0.0,
-            classes[GROUND, c] != 0.0,
-            diffraction,
-        )
+        blocked = obstruction_db(a, b, frequency, paths, paths, terrain, beyond_flat, diffraction)
     return diffraction, blocked
 
 

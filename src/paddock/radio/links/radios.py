@@ -158,12 +158,12 @@ class RadioPart(NamedTuple):
         """The radios of all vehicles."""
         return slice(self.first, self.first + self.n * self.slots)
 
-    def first_radios(self, rows: Ints) -> Ints:
-        """Return the first radio of each of some vehicles."""
-        return self.first + rows * self.slots
+    def first_radios(self, places: Ints) -> Ints:
+        """Return the first radio of each of some vehicles, by their places in the order of the fleet's members."""
+        return self.first + places * self.slots
 
     def vehicles(self, radios: Ints) -> tuple[Ints, Ints]:
-        """Return the places of the fleet's radios in a list of radios, and the rows of their vehicles."""
+        """Return which of some radios are the fleet's, and the places of their vehicles in the order of its members."""
         own = np.flatnonzero((radios >= self.first) & (radios < self.first + self.n * self.slots))
         return own, (radios[own] - self.first) // self.slots
 

@@ -92,6 +92,17 @@ class RowTables(NamedTuple):
     busy: bool  # whether radios transmit now and then: packets collide
 
 
+class RowScratch(NamedTuple):
+    """Room for the candidates of one receiver."""
+
+    index: Any  # (k,) place of the transmitter of each candidate, then of each link
+    place: Any  # (k,) of each link among the candidates
+    mw: Floats  # (k,) power of each candidate
+    part: Floats  # (k,) the part of it in the receiver's band and in time, mW
+    share: Floats  # (k,) that share
+    met: Floats  # (2, LEVELS) levels of transmitters with which packets collide
+
+
 def update_rows(tables: Any, paths: Any, room: Any, needed: Any, peer: Any, values: Any, at: Any, count: Any,
                 interference: Any, beyond: Any) -> None:  # fmt: skip
     """Find the links of all receivers in blocks of places.
@@ -103,37 +114,35 @@ def update_rows(tables: Any, paths: Any, room: Any, needed: Any, peer: Any, valu
     n = tables.order.size
     for block in parallel_range(room.size - 1):
         size = 256
-        index, place, mw = empty(size, uint32), empty(size, uint32), empty(size)
-        part, share, met = empty(size), empty(size), empty((2, LEVELS if tables.busy else 1))
+        met = empty((2, LEVELS if tables.busy else 1))
+        scratch = RowScratch(empty(size, uint32), empty(size, uint32), empty(size), empty(size), empty(size), met)
         free: Any = room[block]
         for k in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
             if tables.many[k] + VECTOR > size:
                 size = 2 * tables.many[k] + VECTOR
-                index, place, mw = empty(size, uint32), empty(size, uint32), empty(size)
-                part, share = empty(size), empty(size)
+                places = empty(size, uint32), empty(size, uint32)
+                scratch = RowScratch(places[0], places[1], empty(size), empty(size), empty(size), met)
             i = tables.order[k]
-            kept, interference[i], beyond[i] = find_links(tables, paths, k, index, place, mw, part, share, met)
+            kept, interference[i], beyond[i] = find_links(tables, paths, k, scratch)
             if tables.busy:
                 sum_levels(met)
             count[i], at[i] = kept, free
             end = free + int64(kept)
             if end <= room[block + 1]:
-                copy_links(
-                    tables, kept, index, place, mw, part, peer[free:end], values[0, free:end], values[1, free:end]
-                )
+                copy_links(tables, kept, scratch, peer[free:end], values[0, free:end], values[1, free:end])
                 if tables.busy:
-                    copy_collisions(tables, k, kept, index, place, mw, part, met, values[2:, free:end])
+                    copy_collisions(tables, k, kept, scratch, values[2:, free:end])
             free = end
         needed[block] = free - room[block]
 
 
-def find_links(tables: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
-               met: Any) -> tuple[Any, float, int]:  # fmt: skip
+def find_links(tables: Any, paths: Any, k: int, scratch: RowScratch) -> tuple[Any, float, int]:
     """Find the links of the receiver at place k; return their number, interference, and paths outside their range.
 
     Of link m, the transmitter is at the place `index[m]`; `mw` and `part` have its powers at `place[m]`. `met` gets the
     levels of transmitters with which packets collide.
     """
+    index, place, mw, part, share, met = scratch
     near = within_reach(tables, k, index, part, share)
     wrong = levels(tables, paths, k, near, index, part, mw)
     for m in range(near):
@@ -152,11 +161,11 @@ def find_links(tables: Any, paths: Any, k: int, index: Any, place: Any, mw: Any,
     return kept, sum_of(part, near), wrong
 
 
-def find_free_links(tables: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
-                    met: Any) -> tuple[Any, float, int]:  # fmt: skip
+def find_free_links(tables: Any, paths: Any, k: int, scratch: RowScratch) -> tuple[Any, float, int]:
     """The same in free space between isotropic antennas; faster if all radios are alike: distances decide."""
     if tables.share.size != 1:
-        return find_links(tables, paths, k, index, place, mw, part, share, met)
+        return find_links(tables, paths, k, scratch)
+    index, place, mw, part, _, met = scratch
     row_x, row_y, row_z, places = tables.seen[0], tables.seen[1], tables.seen[2], tables.at
     x, y, z, reach, longest = row_x[k], row_y[k], row_z[k], tables.reach[0, 0] * tables.reach[0, 0], tables.longest
     near, kept = uint64(0), uint64(0)
@@ -185,10 +194,9 @@ def find_free_links(tables: Any, paths: Any, k: int, index: Any, place: Any, mw:
     return kept, sum_of(part, near), 0
 
 
-def copy_links(tables: Any, kept: Any, index: Any, place: Any, mw: Any, part: Any, peer: Any, powers: Any,
-               parts: Any) -> None:  # fmt: skip
+def copy_links(tables: Any, kept: Any, scratch: RowScratch, peer: Any, powers: Any, parts: Any) -> None:
     """Write transmitter and powers of each link."""
-    order = tables.order
+    order, index, place, mw, part = tables.order, scratch.index, scratch.place, scratch.mw, scratch.part
     for m in range(kept):
         peer[m], powers[m] = order[index[m]], mw[place[m]]
     if tables.share.size != 1:
@@ -196,9 +204,9 @@ def copy_links(tables: Any, kept: Any, index: Any, place: Any, mw: Any, part: An
             parts[m] = part[place[m]]
 
 
-def copy_collisions(tables: Any, k: int, kept: Any, index: Any, place: Any, mw: Any, part: Any, met: Any,
-                    values: Any) -> None:  # fmt: skip
-    """Write steady interference and load of each link; `met` are sums of levels."""
+def copy_collisions(tables: Any, k: int, kept: Any, scratch: RowScratch, values: Any) -> None:
+    """Write steady interference and load of each link; levels are sums."""
+    index, place, mw, part, _, met = scratch
     i, seen = tables.order[k], tables.seen
     airtime, own = airtime_of(tables.table, i), own_load(tables.table[DUTY, i])
     lowest, share, noise = lowest_level(tables.least[i]), exp(-NEPERS * tables.table[FATAL, i]), tables.table[NOISE, i]
@@ -497,19 +505,18 @@ def burst_rows(table: Any, survivals: Any, hysteresis: float, known: Any, made: 
         last, most = min(n, (block + 1) * BLOCK), 0
         for i in range(block * BLOCK, last):
             most = max(most, made.start[i + 1] - made.start[i])
-        between, during, good, bad = empty(most), empty(most), empty(most), empty(most)
+        room = empty((4, most))
         for i in range(block * BLOCK, last):
             if made.bursts[SHARE, i] > 0.0:
-                rate_row(table, i, survivals[int(table[GROUP, i])], hysteresis, known, made, between, during, good, bad)
+                rate_row(table, i, survivals[int(table[GROUP, i])], hysteresis, known, made, room)
 
 
-def rate_row(table: Any, i: int, curve: Any, hysteresis: float, known: Any, made: Any, between: Any,
-             during: Any, good: Any, bad: Any) -> None:  # fmt: skip
+def rate_row(table: Any, i: int, curve: Any, hysteresis: float, known: Any, made: Any, room: Any) -> None:
     """Set packet error rates and states of the links of receiver i, in loops that vectorise.
 
-    `between` and `during` have room for the SINR (dB) between and during bursts, `good` and `bad` for the logarithms
-    of the survival of packets there.
+    `room` is for the SINR (dB) between and during bursts, and the logarithms of the survival of packets there.
     """
+    between, during, good, bad = room[0], room[1], room[2], room[3]
     first, many = uint64(made.start[i]), uint64(made.start[i + 1] - made.start[i])
     mark_known(made.peer, known.peer, known.up, first, first + many, known.start[i], known.start[i + 1], made.up)
     power, share, period = made.bursts[BURST, i], made.bursts[SHARE, i], made.bursts[PERIOD, i]

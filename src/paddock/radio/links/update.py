@@ -6,7 +6,7 @@ holds until a radio has moved by half of the slack; what it lists beyond the rea
 the links do not depend on when the list was made.
 
 What lies beyond the reach of `margin` below the weakest usable link is left out of interference;
-`far_interference` bounds it.
+`survey.far_interference` bounds it.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
 from paddock.radio.links.collisions import COLLISION_ROWS, STEADY_DUTY, duty_load, duty_pace
-from paddock.radio.links.paths import Paths, boost, largest_gain, reaches
+from paddock.radio.links.paths import Paths, reaches
 from paddock.radio.links.radios import CLASS, Classes, Floats, Ints, Radios
 from paddock.radio.links.rows import (
     BLOCK,
@@ -388,8 +388,6 @@ SLACK = (0.06, 0.3)  # of the radius: least and largest slack of a list
 FAST = 0.5  # of the radius: faster than vehicles move between two updates
 BROAD_MOST = 64  # radios outside the grid
 BROAD_FROM = 1.5  # times the reach of the others from which a group is left out of the grid
-FAR_CELLS = 40  # along the longest axis, in which far transmitters are counted, at most
-MOST_CELLS = 800  # with radios
 
 
 class LinkUpdate:
@@ -541,60 +539,3 @@ class LinkUpdate:
         collisions = buffer[24 * total : first].view(np.float64).reshape(COLLISION_ROWS, len(rest) and total)
         links = no_links(0)._replace(tick=tick, start=start, peer=peer, power=power, sinr=sinr, per=per, up=up)
         return links._replace(collisions=collisions)
-
-
-def far_interference(update: LinkUpdate) -> Floats:
-    """Return at most how much power (mW) of transmitters beyond its reach each receiver gets in its band, (n,).
-
-    Radios are counted in cells. All transmitters of a cell count as if they stood at its nearest edge to the cell of
-    the receiver, or at the reach where that is farther, in the best directions of both antennas; those of cells that
-    are within reach as a whole do not count.
-    """
-    table, n = update.radios.table, update.radios.n
-    if not table[DUTY, :n].any():
-        return np.zeros(n)
-    place = table[:3, :n]
-    low, high = place.min(axis=1, initial=np.inf), place.max(axis=1, initial=-np.inf)
-    extent, along = float((high - low).max(initial=0.0)) if n else 1.0, FAR_CELLS
-    while True:
-        size = max(extent / along, 1e-6)
-        at = np.floor((place - low[:, None]) / size).astype(np.int64) if n else np.zeros((3, 0), np.int64)
-        cells, cell = np.unique(at, axis=1, return_inverse=True)
-        if cells.shape[1] <= MOST_CELLS:
-            break
-        along = max(1, along * 2 // 3)
-    cell = cell.reshape(-1)
-    step = np.abs(cells[:, :, None] - cells[:, None, :])
-    nearest = size * np.sqrt((np.maximum(step - 1, 0) ** 2).sum(axis=0))
-    farthest = size * np.sqrt(((step + 1) ** 2).sum(axis=0))
-    group = table[GROUP, :n].astype(np.int64)
-    far = np.zeros(n)
-    for g in np.unique(group):
-        mine = np.flatnonzero(group == g)
-        bound = np.zeros(cells.shape[1])
-        for h in np.unique(group):
-            theirs = np.flatnonzero(group == h)
-            duty = np.bincount(cell[theirs], weights=table[DUTY, theirs], minlength=cells.shape[1])
-            reach = update.reach[g, h]
-            level = _largest_levels(update, int(mine[0]), int(theirs[0]), np.maximum(nearest, reach))
-            bound += np.where(farthest > reach, level, 0.0) @ duty
-        far[mine] = bound[cell[mine]]
-    return far
-
-
-def _largest_levels(update: LinkUpdate, i: int, j: int, distance: Floats) -> Floats:
-    """Return the largest power (mW) of radio j in the band of radio i at distances (m)."""
-    table, classes = update.radios.table, update.classes
-    values = classes.table[:, classes.of[int(table[GROUP, i]), int(table[GROUP, j])]]
-    best = sum(largest_gain(table[:, k], update.radios.patterns) for k in (i, j)) + boost(values)
-    f, width = table[FREQUENCY], table[BANDWIDTH]
-    common = min(f[i] + 0.5 * width[i], f[j] + 0.5 * width[j]) - max(f[i] - 0.5 * width[i], f[j] - 0.5 * width[j])
-    wave = 4.0 * np.pi * f[j] / 299_792_458.0
-    reference, exponent = values[CLASS.reference], values[CLASS.exponent]
-    if values[CLASS.model] == LOG_DISTANCE:
-        near = np.maximum(wave * np.minimum(distance, reference), 1.0) ** 2
-        loss = near * (np.maximum(distance, reference) / reference) ** exponent
-    else:
-        loss = np.maximum(wave * distance, 1.0) ** 2
-    share: float = max(float(common) / float(width[j]), 0.0)
-    return share * 10.0 ** (0.1 * (table[POWER, j] + best)) / loss  # type: ignore[no-any-return]

@@ -144,8 +144,8 @@ def begin_at(
 
 
 def end_at(
-    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, i: int, power: float, sensed: bool, now: int
-) -> None:  # fmt: skip
+    r: Rules, paths: ChannelLinks, a: PacketTables, e: Events, i: int, power: float, sensed: bool, now: int
+) -> None:
     """Remove a transmission that ends from what radio i receives and senses."""
     a.real[ENERGY, i] -= power
     a.whole[SIGNALS, i] -= 1
@@ -179,24 +179,22 @@ def missed(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, j: int, i
     free = exp(-(paths.load[entry] + paths.pace[entry] * airtime))
     if paths.bursts[SHARE, i] <= 0.0:
         return free
-    signal, floor, bit = a.real[LOCK_POWER, i], a.real[LOCK_FLOOR, i], a.real[LOCK_BIT, i]
     begin, end = a.whole[LOCKED_AT, i] * r.slot, now * r.slot
-    return free * undamaged(d, paths.bursts, j, i, begin, end, signal, floor, bit, slot_bits(r, d, a, j) / r.slot)
+    return free * undamaged(d, paths, j, i, entry, begin, end, slot_bits(r, d, a, j) / r.slot)
 
 
 def undamaged(
-    d: Devices, bursts: Any, j: int, i: int, begin: float, end: float, signal: float, floor: float, bit: float,
-    pace: float,
-) -> float:  # fmt: skip
+    d: Devices, paths: ChannelLinks, j: int, i: int, entry: int, begin: float, end: float, pace: float
+) -> float:
     """Return the probability that bursts at receiver i damage no bit of a packet of j from `begin` to `end` (s).
 
-    `signal` and `floor` in mW; `bit` is the logarithm of a bit's survival between bursts, `pace` the bits per s.
+    It comes over a path's entry with `pace` bits per s.
     """
-    met = burst_time(bursts, i, begin, end)
+    met = burst_time(paths.bursts, i, begin, end)
     if met <= 0.0:
         return 1.0
-    ratio = signal / (floor + bursts[BURST, i]) * d.bandwidth[j] / d.bit_rate[j]
-    worse = min(log1p(-min(ber(d.modulation[j], ratio), 0.5)) - bit, 0.0)
+    ratio = paths.power[entry] / (paths.floor[entry] + paths.bursts[BURST, i]) * d.bandwidth[j] / d.bit_rate[j]
+    worse = min(log1p(-min(ber(d.modulation[j], ratio), 0.5)) - paths.bit[entry], 0.0)
     return exp(met * pace * worse)
 
 
@@ -211,10 +209,8 @@ def survives(r: Rules, d: Devices, a: PacketTables, j: int, i: int, log_ok: floa
     return u < exp(log_ok) * free
 
 
-def remove_power(
-    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, now: int, got: Any
-) -> int:
-    """Remove a transmission that ends; write the radios that received it to `got`, and return how many."""
+def remove_power(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, now: int) -> int:
+    """Remove a transmission that ends; write the entries of radios that received it, and return how many."""
     count = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
         i = paths.peer[entry]
@@ -223,16 +219,16 @@ def remove_power(
             if a.whole[LOCK, i] == j:
                 a.whole[LOCK, i] = -1
                 if survives(r, d, a, j, i, a.real[LOG_OK, i], missed(r, d, paths, a, j, i, entry, now)):
-                    got[count] = entry
+                    e.received[count] = entry
                     count += 1
                 else:
                     a.counts[DAMAGED, i] += 1
-        end_at(r, d, paths, a, e, i, paths.power[entry], paths.sensed[entry] == 1, now)
+        end_at(r, paths, a, e, i, paths.power[entry], paths.sensed[entry] == 1, now)
     for entry in range(paths.other_start[j], paths.other_start[j + 1]):
         i, power = int(paths.other_peer[entry]), paths.other_power[entry]
         if a.whole[LOCK, i] >= 0:
             settle(r, d, a, i, now)
-        end_at(r, d, paths, a, e, i, absolute(power), power < 0.0, now)
+        end_at(r, paths, a, e, i, absolute(power), power < 0.0, now)
     return count
 
 
@@ -243,18 +239,17 @@ def survives_alone(
 
     It ends at a time (s).
     """
-    airtime, bit = bits / d.bit_rate[j], paths.bit[entry]
+    airtime = bits / d.bit_rate[j]
     free = exp(-(paths.load[entry] + paths.pace[entry] * airtime))
     if paths.bursts[SHARE, i] > 0.0:
-        signal, floor = paths.power[entry], paths.floor[entry]
-        free *= undamaged(d, paths.bursts, j, i, end - airtime, end, signal, floor, bit, d.bit_rate[j])
-    return survives(r, d, a, j, i, bits * bit, free)
+        free *= undamaged(d, paths, j, i, entry, end - airtime, end, d.bit_rate[j])
+    return survives(r, d, a, j, i, bits * paths.bit[entry], free)
 
 
 def received_alone(
-    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, j: int, bits: float, end: float, got: Any
+    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, bits: float, end: float
 ) -> int:
-    """Write the receivers of a transmission that shares the channel with no other to `got`; return how many.
+    """Write the entries of receivers of a transmission that shares the channel with no other; return how many.
 
     It ends at a time (s).
     """
@@ -263,7 +258,7 @@ def received_alone(
         i = paths.peer[entry]
         if paths.decodes[entry] == 1:
             if survives_alone(r, d, paths, a, j, i, entry, bits, end):
-                got[count] = entry
+                e.received[count] = entry
                 count += 1
             else:
                 a.counts[DAMAGED, i] += 1
@@ -282,7 +277,7 @@ def _close_parts(r: Rules, d: Devices, a: PacketTables, now: int) -> None:
             settle(r, d, a, i, now)
 
 
-def _relink(r: Rules, d: Devices, paths: ChannelLinks, denied: Any, a: PacketTables, e: Events, now: int) -> None:
+def _relink(r: Rules, paths: ChannelLinks, denied: Any, a: PacketTables, e: Events, now: int) -> None:
     """Set what radios receive and sense from those that transmit, after the links have changed.
 
     `denied` is that of the links before. Radios under jammers, before or now, begin with DIFS again.
@@ -330,11 +325,8 @@ def _relink(r: Rules, d: Devices, paths: ChannelLinks, denied: Any, a: PacketTab
 close_parts, relink_radios = routine(_close_parts), routine(_relink)
 
 
-def take(
-    r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events, i: int, j: int, delay: float, ended: float,
-    now: int,
-) -> bool:  # fmt: skip
-    """Handle the packet of j at a radio that received it; return whether it is acknowledged."""
+def take(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, j: int, arrived: float, now: int) -> bool:
+    """Handle the packet of j at a radio that received it at a time (s); return whether it is acknowledged."""
     at = a.head[j]
     packet, values = a.queue[j, at], a.queue_real[j, at]
     if packet[KIND] == BEACON:
@@ -354,20 +346,18 @@ def take(
     copy[TAKEN] += 1
     copy[ATTEMPTS] = 0
     if not single or packet[GOAL] == i:
-        deliver(a, i, copy, values, ended + delay)
+        deliver(a, i, copy, values, arrived)
     if not single:
-        spread(r, d, routes, a, e, i, copy, values, now)
+        spread(r, d, a, e, i, copy, values, now)
     elif packet[GOAL] != i and copy[HOPS] <= 0:
         a.counts[TTL, i] += 1
     elif packet[GOAL] != i:
         a.counts[FORWARDED, i] += 1
-        enqueue(r, d, routes, a, e, i, copy, values, now)
+        enqueue(r, a, e, i, copy, values, now)
     return bool(single)
 
 
-def spread(
-    r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events, i: int, packet: Any, values: Any, now: int
-) -> None:  # fmt: skip
+def spread(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, packet: Any, values: Any, now: int) -> None:
     """Let all radios of the vehicle of i, which has received a broadcast, know it; they repeat it if it has hops left.
 
     Radios of one vehicle have numbers that follow each other.
@@ -379,7 +369,7 @@ def spread(
         new = k == i or not known(a, k, packet[NUMBER])
         if new and packet[HOPS] > 0:
             a.counts[FORWARDED, k] += 1
-            enqueue(r, d, routes, a, e, k, packet, values, now)
+            enqueue(r, a, e, k, packet, values, now)
         k += 1
 
 
@@ -407,21 +397,19 @@ def fail(
 
 
 def end_packet(
-    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int, got: Any
-) -> None:  # fmt: skip
+    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int
+) -> None:
     """End the transmission of a packet: receivers handle it; the sender awaits the reply or continues."""
     packet = a.queue[j, a.head[j]]
     bits, single = frame_bits(packet), packet[GOAL] != BROADCAST
     ended = (now - packet_slots(r, d, j, bits)) * r.slot + airtime(d, j, bits)
     a.whole[PHASE, j] = LISTENS  # no longer transmitting; decided below
     a.whole[UNTIL, j] = NEVER
-    count = remove_power(r, d, paths, a, e, j, now, got) if r.shared else received_alone(
-        r, d, paths, a, j, bits, ended, got
-    )  # fmt: skip
+    count = remove_power(r, d, paths, a, e, j, now) if r.shared else received_alone(r, d, paths, a, e, j, bits, ended)
     acknowledged = False
     for k in range(count):
-        i = paths.peer[got[k]]
-        if take(r, d, routes, a, e, i, j, paths.delay[got[k]], ended, now):
+        i = paths.peer[e.received[k]]
+        if take(r, d, a, e, i, j, ended + paths.delay[e.received[k]], now):
             if r.shared:
                 a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = PENDING, now + r.sifs, j
                 a.whole[SENSED, i] += 1
@@ -447,11 +435,11 @@ def end_packet(
 
 
 def end_reply(
-    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, i: int, now: int, got: Any
-) -> None:  # fmt: skip
+    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, i: int, now: int
+) -> None:
     """End an acknowledgement: the sender of the packet, if it received it, is done with the packet."""
     to = a.whole[REPLY_TO, i]
-    count = remove_power(r, d, paths, a, e, i, now, got)
+    count = remove_power(r, d, paths, a, e, i, now)
     a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     a.whole[SENT, i] += 1
     a.whole[SENSED, i] -= 1
@@ -459,7 +447,7 @@ def end_reply(
     if a.whole[SENSED, i] == 0:
         resume(r, paths.denied, a, e, i, now)
     for k in range(count):
-        awaited = paths.peer[got[k]] == to and a.whole[PHASE, to] == LISTENS
+        awaited = paths.peer[e.received[k]] == to and a.whole[PHASE, to] == LISTENS
         if awaited and a.queue[to, a.head[to], NEXT] == i:
             succeed(r, d, paths, routes, a, e, to, now)
 
@@ -476,7 +464,7 @@ def begin(
         contend(r, d, paths.denied, routes, a, e, j, now)  # a packet has come to an idle radio
         return False
     elif w[PHASE, j] == WAITS and w[UNTIL, j] == now:
-        if not usable_head(r, d, routes, a, j, now):
+        if not usable_head(routes, a, j, now):
             contend(r, d, paths.denied, routes, a, e, j, now)
             return False
         packet = a.queue[j, a.head[j]]
@@ -495,9 +483,7 @@ def begin(
     return True
 
 
-def _run(
-    until: int, r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, got: Any
-) -> None:  # fmt: skip
+def _run(until: int, r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events) -> None:
     """Handle all events up to a slot, inclusive."""
     w = a.whole
     e.size[0] = 0
@@ -520,9 +506,9 @@ def _run(
         due.sort()
         for i in due:
             if w[REPLY, i] == REPLIES and w[REPLY_AT, i] == now:
-                end_reply(r, d, paths, routes, a, e, i, now, got)
+                end_reply(r, d, paths, routes, a, e, i, now)
             if w[PHASE, i] == SENDS and w[UNTIL, i] == now:
-                end_packet(r, d, paths, routes, a, e, i, now, got)
+                end_packet(r, d, paths, routes, a, e, i, now)
         for i in due:
             if w[PHASE, i] == LISTENS and w[UNTIL, i] == now:
                 fail(r, d, paths, routes, a, e, i, now)
@@ -544,9 +530,7 @@ def _run(
             lock_receivers(paths, a, due[k], now)
 
 
-def _post(
-    radios: Any, packets: Any, values: Any, slots: Any, r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events
-) -> Ints:  # fmt: skip
+def _post(radios: Any, packets: Any, values: Any, slots: Any, r: Rules, a: PacketTables, e: Events) -> Ints:
     """Put packets (k, PACKET_WHOLE) into the queues of radios (k,); return 1 for those that were taken.
 
     An idle radio contends after the slot (k,) of its packet.
@@ -556,7 +540,7 @@ def _post(
         e.place[i] = -1
     e.size[0] = 0
     for k in range(len(radios)):
-        taken[k] = enqueue(r, d, routes, a, e, radios[k], packets[k], values[k], slots[k])
+        taken[k] = enqueue(r, a, e, radios[k], packets[k], values[k], slots[k])
     return taken
 
 

@@ -35,6 +35,7 @@ from paddock.radio.links.collisions import (
 from paddock.radio.links.paths import PathTables
 from paddock.radio.links.radios import NEEDED_PER, Floats, Ints, Radios
 from paddock.radio.links.rows import (
+    RowScratch,
     compute_free_rows,
     find_links,
     free_levels,
@@ -117,9 +118,9 @@ def possible_places(placed: Floats) -> bool:
     return bool(good and ((frequency >= LOWEST_FREQUENCY) & (frequency <= HIGHEST_FREQUENCY)).all())
 
 
-def find_disturbing(tables: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
-                    met: Any) -> tuple[Any, float, int]:  # fmt: skip
+def find_disturbing(tables: Any, paths: Any, k: int, scratch: RowScratch) -> tuple[Any, float, int]:
     """Find what the receiver at place k gets of others, as `find_links` does: `part` is that in its band."""
+    index, place, mw, part, share, _ = scratch
     near = within_reach(tables, k, index, part, share)
     wrong = levels(tables, paths, k, near, index, part, mw)
     for m in range(near):

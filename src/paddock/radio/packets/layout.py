@@ -203,13 +203,14 @@ class PacketTables(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Scratch: an indexed heap of the radios by the slot of their next event."""
+    """Scratch: an indexed heap of the radios by the slot of their next event, and who received a transmission."""
 
     heap: Ints  # (n,)
     place: Ints  # (n,) -1: not in it
     key: Ints  # (n,)
     size: Ints  # (1,)
     due: Ints  # (n,)
+    received: Ints  # (n,) entries of the links of its transmitter
 
 
 def slots_of(seconds: float, slot: float) -> int:

@@ -124,9 +124,8 @@ class Messages:
         make_room(state)
         self._idle: PacketState | None = None  # the state, if it is known to be idle
         n = len(devices.streams)
-        rows = [np.zeros(n, np.int64) for _ in range(4)]
-        self._events = Events(rows[0], rows[1], rows[2], np.zeros(1, np.int64), rows[3])
-        self._received = np.zeros(max(n, 1), np.int64)
+        heap, place, key, due = (np.zeros(n, np.int64) for _ in range(4))
+        self._events = Events(heap, place, key, np.zeros(1, np.int64), due, np.zeros(max(n, 1), np.int64))
         self.use(None)
         self.use_graph(None)
 
@@ -155,7 +154,7 @@ class Messages:
         self.use(links)
         self.use_graph(graph)
         if self.n:
-            relink_radios(self.rules, self.devices, self.links, before, tables, self._events, slot)
+            relink_radios(self.rules, self.links, before, tables, self._events, slot)
 
     def use(self, links: ChannelLinks | None) -> None:
         """Take links that are those of the present state; None: there are none."""
@@ -288,14 +287,13 @@ class Messages:
         self._idle = None
         ahead = np.floor(np.clip(later, 0.0, LATEST) / self.rules.slot).astype(np.int64)
         slots = np.broadcast_to(self.slot_at(time) + ahead, len(radios)).copy()
-        channel = self.rules, self.devices, self.routes, self.tables, self._events
-        return post_packets(radios, packets, values, slots, *channel)
+        return post_packets(radios, packets, values, slots, self.rules, self.tables, self._events)
 
     def advance(self, time: float) -> None:
         """Handle all transmissions up to a time (s)."""
         if self.n:
             tables = self.tables
-            channel = self.rules, self.devices, self.links, self.routes, tables, self._events, self._received
+            channel = self.rules, self.devices, self.links, self.routes, tables, self._events
             run_channel(self.slot_at(time), *channel)
             self.state.arrived = int(tables.inbox_count[0])
 

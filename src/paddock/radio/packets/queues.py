@@ -212,7 +212,7 @@ def schedule(e: Events, a: PacketTables, i: int) -> None:
     sift_down(e.heap, e.place, e.key, e.place[i], e.size[0])
 
 
-def next_hop(routes: Routes, d: Devices, i: int, goal: int) -> int:
+def next_hop(routes: Routes, i: int, goal: int) -> int:
     """Return the next radio on the cheapest way to a goal, -1 if there is none."""
     tree = routes.tree[goal]
     if tree < 0:
@@ -232,7 +232,7 @@ def drop_head(a: PacketTables, i: int) -> None:
     a.queued[i] -= 1
 
 
-def usable_head(r: Rules, d: Devices, routes: Routes, a: PacketTables, i: int, now: int) -> bool:
+def usable_head(routes: Routes, a: PacketTables, i: int, now: int) -> bool:
     """Drop packets that are too old or have no route, pass those for another radio of the same vehicle on.
 
     Return whether a packet remains; its next hop is written.
@@ -246,7 +246,7 @@ def usable_head(r: Rules, d: Devices, routes: Routes, a: PacketTables, i: int, n
         if packet[GOAL] == BROADCAST:
             packet[NEXT] = BROADCAST
             return True
-        hop = next_hop(routes, d, i, packet[GOAL])
+        hop = next_hop(routes, i, packet[GOAL])
         if hop == NO_HOP:
             a.counts[NO_ROUTE, i] += 1
             drop_head(a, i)
@@ -295,9 +295,7 @@ def put(a: PacketTables, i: int, packet: Any, values: Any) -> bool:
     return True
 
 
-def enqueue(
-    r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events, i: int, packet: Any, values: Any, now: int
-) -> bool:  # fmt: skip
+def enqueue(r: Rules, a: PacketTables, e: Events, i: int, packet: Any, values: Any, now: int) -> bool:
     """Append a packet to a queue; an idle radio begins to contend. Return whether there was room."""
     if not put(a, i, packet, values):
         return False
@@ -381,7 +379,7 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, 
     `denied` here and below is that of `ChannelLinks`.
     """
     w = a.whole
-    while usable_head(r, d, routes, a, i, now):
+    while usable_head(routes, a, i, now):
         packet = a.queue[i, a.head[i]]
         hop = packet[NEXT]
         if hop == BROADCAST or d.group[hop] != d.group[i]:
@@ -401,7 +399,7 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, 
             if not known(a, hop, taken[NUMBER]):
                 deliver(a, hop, taken, values, now * r.slot)
         else:
-            enqueue(r, d, routes, a, e, hop, taken, values, now)
+            enqueue(r, a, e, hop, taken, values, now)
     w[PHASE, i], w[UNTIL, i] = IDLE, NEVER
     schedule(e, a, i)
 

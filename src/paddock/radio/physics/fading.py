@@ -10,15 +10,13 @@ plane is J0(2 pi d / lambda), and the product of both if both ends move (Akki an
 Shadowing: all radios share one field of SHADOW_WAVES wave vectors with the distribution of Cauchy, whose correlation is
 exp(-d / distance) in space (`shadow_waves`, `shadow_phasors`). Receivers beside each other lose the same.
 
-`fading_db` and `shadowing_db` compute one link from its seed. Kernels keep the waves and phasors of all radios. They
-call `diffuse` and `shadow_sum` for every link, each in its own loop, then `rician_gain_db` and `shadow_db` in a loop
-that vectorises: about 70 ns per link together.
+Kernels keep the waves and phasors of all radios. They call `diffuse` and `shadow_sum` for every link, each in its own
+loop, then `rician_gain_db` and `shadow_db` in a loop that vectorises: about 70 ns per link together.
 """
 
 from typing import Any
 
 import numpy as np
-from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute.math import PI, atan, exp, log, maximum, minimum, select, sincos, sqrt
@@ -163,24 +161,6 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * log(x) - x + 0.9189385332046727 + series - log(product)
 
 
-def fading_db(
-    seed: int, stream_a: int, stream_b: int,
-    ax: float, ay: float, az: float, bx: float, by: float, bz: float,
-    wave_number: float, kind: int, parameter: float,
-) -> float:  # fmt: skip
-    """Return the gain (dB) of fading between two radios with their streams and places; the same if exchanged."""
-    if kind == NONE:
-        return 0.0
-    waves, phasors = empty((2, 4, WAVES)), empty((2, 2, WAVES))
-    draw_waves(seed, stream_a, waves, 0)
-    draw_waves(seed, stream_b, waves, 1)
-    set_phasors(waves, phasors, 0, ax, ay, az, wave_number)
-    set_phasors(waves, phasors, 1, bx, by, bz, wave_number)
-    re, im = diffuse(phasors, 0, 1)
-    dx, dy, dz = ax - bx, ay - by, az - bz
-    return fading_gain_db(kind, parameter, wave_number * sqrt(dx * dx + dy * dy + dz * dz), re, im)
-
-
 def draw_shadow_waves(seed: int, stream: int, waves: Any) -> None:
     """Fill the waves (4, SHADOW_WAVES) of a field of shadowing for a distance of 1 m: wave vectors (rad/m) and phases.
 
@@ -242,21 +222,6 @@ def shadow_db(total: float, apart: float, sigma: float, distance: float) -> floa
     are limited, so that there is a distance beyond which no link exists.
     """
     return sigma * minimum(total / sqrt(SHADOW_HALF * (1.0 + exp(-2.0 * apart / distance))), SHADOW_GAIN)
-
-
-def shadowing_db(
-    seed: int, stream: int,
-    ax: float, ay: float, az: float, bx: float, by: float, bz: float,
-    sigma: float, distance: float,
-) -> float:  # fmt: skip
-    """Return the shadowing (dB) between two places in the field of a stream; the same if they are exchanged."""
-    waves, phasors = empty((4, SHADOW_WAVES)), empty((2, 2, SHADOW_WAVES))
-    draw_shadow_waves(seed, stream, waves)
-    set_shadow_phasors(waves, phasors, 0, ax, ay, az, distance)
-    set_shadow_phasors(waves, phasors, 1, bx, by, bz, distance)
-    dx, dy, dz = ax - bx, ay - by, az - bz
-    apart = sqrt(dx * dx + dy * dy + dz * dz)
-    return shadow_db(shadow_sum(phasors, 0, 1), apart, sigma, distance)
 
 
 def _fading_waves(seed: int, streams: Ints, waves: Floats) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sqrt, table_index, whole
-from paddock.radio.physics.propagation import CLEAR, SAME, distance
+from paddock.radio.physics.propagation import CLEAR, SAME, Position, distance
 from paddock.world.columns import Floats
 from paddock.world.solids import (
     BASE,
@@ -67,18 +67,9 @@ def buildings_of(obstacles: Obstacles) -> Buildings:
     rates = material_rates(obstacles.entries)[obstacles.table[:, ENTRY].astype(np.int64)]
     boxes = int((obstacles.table[:, SHAPE] == BOX).sum())
     corners = np.concatenate([np.zeros((0, 2)), *outlines])
-    tables: Any = (
-        *map(np.array, obstacles.tables),
-        obstacles.solids.cover,
-        rates,
-        group,
-        first,
-        members,
-        boxes,
-        begin,
-        corners,
-    )
-    return Buildings(*tables)
+    cells, starts, items, table = map(np.array, obstacles.tables)
+    grid = cells, starts, items, table, obstacles.solids.cover
+    return Buildings(*grid, rates, group, first, members, boxes, begin, corners)
 
 
 def material_rates(entries: Sequence[Any]) -> Floats:
@@ -192,14 +183,14 @@ class Line(NamedTuple):
     lift: float  # m, there
 
 
-def line_of(ax: float, ay: float, az: float, bx: float, by: float, bz: float, wavelength: float) -> Line:
+def line_of(a: Position, b: Position, wavelength: float) -> Line:
     """Return the straight line between two places."""
-    apart = distance(ax, ay, az, bx, by, bz)
-    dx, dy, dz = (bx - ax) / apart, (by - ay) / apart, (bz - az) / apart
+    apart = distance(a, b)
+    dx, dy, dz = (b[0] - a[0]) / apart, (b[1] - a[1]) / apart, (b[2] - a[2]) / apart
     level = sqrt(dx * dx + dy * dy)
     c = select(level > SAME, dx / maximum(level, SAME), 1.0)
     s = select(level > SAME, dy / maximum(level, SAME), 0.0)
-    return Line(ax, ay, az, dx, dy, dz, c, s, level, apart, wavelength, 0.5, 0.0)
+    return Line(a[0], a[1], a[2], dx, dy, dz, c, s, level, apart, wavelength, 0.5, 0.0)
 
 
 def bent(line: Any, bend: float, lift: float) -> Line:
@@ -252,23 +243,24 @@ def roof_span(line: Any, b: Any, k: int) -> tuple[float, float, float]:
 # cells ---------------------------------------------------------------------------------------------------------------
 
 
-def columns_under(
-    line: Any, b: Any, p: float, q: float, wide: float
-) -> tuple[float, float, float, float, int, int]:  # fmt: skip
-    """Return a line in cells (start, change along all of it), and the columns within `wide` cells of a part of it."""
+CellLine = tuple[float, float, float, float]
+"""A line in cells: its start, and the change along all of it."""
+
+
+def columns_under(line: Any, b: Any, p: float, q: float, wide: float) -> tuple[CellLine, int, int]:
+    """Return a line in cells, and the first and last column within `wide` cells of a part of it."""
     rate, size = b.cells[0, 2], b.cells[0, 3]
     u, v = (line.x - b.cells[0, 0]) * rate, (line.y - b.cells[0, 1]) * rate
     du, dv = line.apart * line.dx * rate, line.apart * line.dy * rate
     low, high = minimum(u + p * du, u + q * du) - wide, maximum(u + p * du, u + q * du) + wide
     if not (low < size and high >= 0.0):
-        return u, v, du, dv, 0, -1
-    return u, v, du, dv, table_index(floor(low), whole(size)), table_index(floor(high), whole(size))
+        return (u, v, du, dv), 0, -1
+    return (u, v, du, dv), table_index(floor(low), whole(size)), table_index(floor(high), whole(size))
 
 
-def rows_under(
-    u: float, v: float, du: float, dv: float, p: float, q: float, i: int, wide: float, rows: int
-) -> tuple[int, int]:  # fmt: skip
+def rows_under(line: CellLine, p: float, q: float, i: int, wide: float, rows: int) -> tuple[int, int]:
     """Return the first and last row of column i within `wide` cells of a part of a line; none: first > last."""
+    u, v, du, dv = line
     t0, t1 = slab(u, du, i - wide - TINY, i + 1.0 + wide + TINY, p, q)
     low, high = minimum(v + t0 * dv, v + t1 * dv) - wide - TINY, maximum(v + t0 * dv, v + t1 * dv) + wide + TINY
     if not (t0 <= t1 and low < rows and high >= 0.0):
@@ -284,22 +276,19 @@ def radius_at(line: Any, b: Any, row: int, px: float, py: float) -> float:
     return wide + share * (narrow - wide)  # type: ignore[no-any-return]
 
 
-def box_part(
-    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, solids: Any, k: int
-) -> tuple[float, float]:
-    """Return where a line (m along its unit vector, up to `reach`) enters and leaves a box; enters > leaves: never."""
+def box_part(line: Any, solids: Any, k: int) -> tuple[float, float]:
+    """Return where a line enters and leaves a box, in m from its start; enters > leaves: never."""
     cosine, sine, long, broad = solids[k, COSINE], solids[k, SINE], solids[k, LENGTH], solids[k, WIDTH]
-    px, py = x - solids[k, X], y - solids[k, Y]
-    enters, leaves = slab(cosine * px + sine * py, cosine * dx + sine * dy, -long, long, 0.0, reach)
+    px, py, dx, dy = line.x - solids[k, X], line.y - solids[k, Y], line.dx, line.dy
+    enters, leaves = slab(cosine * px + sine * py, cosine * dx + sine * dy, -long, long, 0.0, line.apart)
     enters, leaves = slab(cosine * py - sine * px, cosine * dy - sine * dx, -broad, broad, enters, leaves)
-    return slab(z, dz, solids[k, LOW], solids[k, HIGH], enters, leaves)
+    return slab(line.z, line.dz, solids[k, LOW], solids[k, HIGH], enters, leaves)
 
 
-def round_part(
-    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, solids: Any, k: int
-) -> tuple[float, float]:
+def round_part(line: Any, solids: Any, k: int) -> tuple[float, float]:
     """Return where a line enters and leaves a cylinder or a (blunt) cone, as `box_part`."""
-    px, py, base, top = x - solids[k, X], y - solids[k, Y], solids[k, LOW], solids[k, HIGH]
+    z, dx, dy, dz, reach = line.z, line.dx, line.dy, line.dz, line.apart
+    px, py, base, top = line.x - solids[k, X], line.y - solids[k, Y], solids[k, LOW], solids[k, HIGH]
     taper = (solids[k, BASE] - solids[k, TOP]) / (top - base)
     here, change = solids[k, BASE] - taper * (z - base), -taper * dz  # the radius at the height of the line
     low, high = slab(z, dz, base, top, 0.0, reach)

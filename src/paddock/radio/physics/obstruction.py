@@ -33,6 +33,7 @@ from paddock.radio.physics.propagation import (
     CLEAR,
     LIGHT,
     SAME,
+    Position,
     deygout_db,
     distance,
     flat_db,
@@ -77,13 +78,13 @@ class Nearby(NamedTuple):
 def nearby(line: Any, b: Any) -> Nearby:
     """Return the losses of all groups near a line."""
     wide = -CLEAR * sqrt(0.125 * line.wavelength * line.apart)
-    u, v, du, dv, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[0, 2])
+    in_cells, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[0, 2])
     rows, columns, wide_cells = whole(b.cells[0, 4]), whole(b.cells[0, 3]), wide * b.cells[0, 2]
     met, indoor, cheap, dear, home, goal = 0.0, 0.0, 0.0, False, -1, -1
     first, second, third, beside_one, beside_two, beside_three = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last0, last1 = 0, -1  # rows of the column before
     for i in range(i0, i1 + 1):
-        j0, j1 = rows_under(u, v, du, dv, 0.0, 1.0, i, wide_cells, rows)
+        j0, j1 = rows_under(in_cells, 0.0, 1.0, i, wide_cells, rows)
         for j in range(j0, j1 + 1):
             cell = j * columns + i
             for item in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
@@ -157,9 +158,9 @@ def members_near(line: Any, b: Any, g: int, leader: int, wide: float) -> Members
         if leader >= 0 and nearest <= CLEAR and k != leader:
             return Members(False, False, False, 0.0, 0.0, NONE, NONE, NONE)
         if k < b.boxes:
-            enters, leaves = box_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.solids, k)
+            enters, leaves = box_part(line, b.solids, k)
         else:
-            enters, leaves = round_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.solids, k)
+            enters, leaves = round_part(line, b.solids, k)
         if enters < leaves:
             indoor = indoor or enters <= 0.0 or leaves >= line.apart
             absorbed, met = absorbed + (leaves - enters) * b.rates[k], True
@@ -289,26 +290,25 @@ FARTHEST = 1e9  # m: longer lines have no obstacles
 
 
 def obstruction_db(
-    ax: float, ay: float, az: float, bx: float, by: float, bz: float, frequency: float,
-    buildings: Any, ground: Any, terrain: bool, beyond_flat: bool, diffraction: float,
+    a: Position, b: Position, frequency: float, buildings: Any, ground: Any, terrain: bool, beyond_flat: bool,
+    diffraction: float,
 ) -> float:  # fmt: skip
-    """Return the loss (dB) that obstacles add between two places (m); 0 is a free line of sight.
+    """Return the loss (dB) that obstacles add between two places; 0 is a free line of sight.
 
-    `buildings` are those of `obstacle_groups`, `ground` that of `diffraction`. With `terrain` the ground counts; it
-    costs `diffraction` dB without obstacles, with `beyond_flat` only what it adds to flat ground.
+    `buildings` has Buildings, `ground` TerrainTables. With `terrain` the ground counts; it costs `diffraction` dB
+    without obstacles, with `beyond_flat` only what it adds to flat ground.
     """
-    apart = distance(ax, ay, az, bx, by, bz)
+    apart = distance(a, b)
     if buildings.group.size == 0 or not SAME <= apart <= FARTHEST:
         return 0.0
-    line = line_of(ax, ay, az, bx, by, bz, LIGHT / frequency)
+    line = line_of(a, b, LIGHT / frequency)
     near = nearby(line, buildings)
     alone = near.met + near.missed
     if alone <= 0.0:
         return near.indoor
     flat = 0.0
     if terrain and beyond_flat and ground.relief.shape[0] >= 2:
-        za, zb = az - plane_z(ax, ay, ground), bz - plane_z(bx, by, ground)
-        flat = flat_db(ax, ay, za, bx, by, zb, line.wavelength, ground.terrain, ground.relief)
+        flat = flat_db(above_plane(a, ground), above_plane(b, ground), line.wavelength, ground)
     least = minimum(diffraction + alone, passing_db(line, buildings, ground, terrain, False, near, flat))
     if near.dear and near.cheap > 0.0:
         least = minimum(least, passing_db(line, buildings, ground, terrain, True, near, flat) + near.cheap)
@@ -336,38 +336,55 @@ def over_db(
     with `dear` also those that cost less through or around than over their tops.
     """
     z_end = line.z + line.apart * line.dz
-    main, at, top, k = edge_between(
-        line, b, ground, terrain, 0.0, line.z, 1.0, z_end, dear, home, goal, 2.0, -1.0, 0.0
-    )  # fmt: skip
+    every = LeftOut(dear, home, goal, 2.0, -1.0, 0.0)
+    main, at, top, k = edge_between(line, b, ground, terrain, Span(0.0, line.z, 1.0, z_end), every)
     if main <= CLEAR:
         return 0.0, 0.5, 0.0
     begin, end = 2.0, -1.0  # of the roof
     if k >= 0:
         begin, end = one_roof(line, b, k, top)
-    before = edge_between(line, b, ground, terrain, 0.0, line.z, at, top, dear, home, goal, begin, end, top)[0]
-    after = edge_between(line, b, ground, terrain, at, top, 1.0, z_end, dear, home, goal, begin, end, top)[0]
+    others = LeftOut(dear, home, goal, begin, end, top)
+    before = edge_between(line, b, ground, terrain, Span(0.0, line.z, at, top), others)[0]
+    after = edge_between(line, b, ground, terrain, Span(at, top, 1.0, z_end), others)[0]
     return deygout_db(main, before, after), at, top - line.z - at * line.apart * line.dz
 
 
-def edge_between(
-    line: Any, b: Any, ground: Any, terrain: bool, p: float, z_p: float, q: float, z_q: float,
-    dear: bool, home: int, goal: int, begin: float, end: float, level: float,
-) -> tuple[float, float, float, int]:  # fmt: skip
-    """Return the largest v of ground and roofs between the shares p and q of a line, seen from heights there (m).
+class Span(NamedTuple):
+    """A part of a line between two shares of its way, seen from heights there (m)."""
 
-    With its share, its height (m) and the number of its obstacle, -1: ground. The roof from `begin` to `end` at the
-    height `level` is left out.
+    p: float
+    z_p: float
+    q: float
+    z_q: float
+
+
+class LeftOut(NamedTuple):
+    """Obstacles that do not count: those of two groups, cheap ones, and a roof."""
+
+    dear: bool  # leave out groups that cost less through or around than over their tops
+    home: int  # group, -1: none
+    goal: int
+    begin: float  # share of the way at which the roof begins; after its end: there is none
+    end: float
+    level: float  # m, its height
+
+
+def edge_between(
+    line: Any, b: Any, ground: Any, terrain: bool, span: Span, left_out: LeftOut
+) -> tuple[float, float, float, int]:
+    """Return the largest v of ground and roofs over a part of a line.
+
+    With its share, its height (m) and the number of its obstacle, -1: ground.
     """
+    p, z_p, q, z_q = span
     if q - p < TINY:
         return NONE, p, z_p, -1
-    worst, at, top, k = roof_between(line, b, p, z_p, q, z_q, dear, home, goal, begin, end, level)
+    worst, at, top, k = roof_between(line, b, span, left_out)
     if terrain:
-        ax, ay = line.x + p * line.apart * line.dx, line.y + p * line.apart * line.dy
-        bx, by = line.x + q * line.apart * line.dx, line.y + q * line.apart * line.dy
-        v, share, height = worst_edge(
-            ax, ay, z_p - plane_z(ax, ay, ground), bx, by, z_q - plane_z(bx, by, ground),
-            line.wavelength, ground.terrain, ground.relief, ground.peaks,
-        )  # fmt: skip
+        first = line.x + p * line.apart * line.dx, line.y + p * line.apart * line.dy, z_p
+        last = line.x + q * line.apart * line.dx, line.y + q * line.apart * line.dy, z_q
+        ends = above_plane(first, ground), above_plane(last, ground)
+        v, share, height = worst_edge(ends[0], ends[1], line.wavelength, ground)
         if v > worst:
             worst, at, k = v, p + share * (q - p), -1
             top = height + plane_z(line.x + at * line.apart * line.dx, line.y + at * line.apart * line.dy, ground)
@@ -379,26 +396,30 @@ def plane_z(x: float, y: float, ground: Any) -> float:
     return ground.ground_z + ground.terrain[0, SLOPE_X] * x + ground.terrain[0, SLOPE_Y] * y  # type: ignore[no-any-return]
 
 
-def roof_between(
-    line: Any, b: Any, p: float, z_p: float, q: float, z_q: float,
-    dear: bool, home: int, goal: int, begin: float, end: float, level: float,
-) -> tuple[float, float, float, int]:  # fmt: skip
-    """Return the largest v of the roofs between two shares of a line, as `edge_between`."""
+def above_plane(place: Position, ground: Any) -> Position:
+    """Return a place with its height relative to the plane under the relief of the ground."""
+    return place[0], place[1], place[2] - plane_z(place[0], place[1], ground)
+
+
+def roof_between(line: Any, b: Any, span: Span, left_out: LeftOut) -> tuple[float, float, float, int]:
+    """Return the largest v of the roofs over a part of a line, as `edge_between`."""
+    p, z_p, q, z_q = span
     worst, at, top, roof = NONE, p, z_p, -1
     rise, length = z_q - z_p, line.apart * line.level * (q - p)
     zone = 0.5 * line.wavelength * sqrt(length * length + rise * rise)
-    u, v, du, dv, i0, i1 = columns_under(line, b, p, q, 0.0)
+    in_cells, i0, i1 = columns_under(line, b, p, q, 0.0)
     rows = whole(b.cells[0, 4])
     for i in range(i0, i1 + 1):
-        j0, j1 = rows_under(u, v, du, dv, p, q, i, 0.0, rows)
+        j0, j1 = rows_under(in_cells, p, q, i, 0.0, rows)
         for j in range(j0, j1 + 1):
             cell = j * whole(b.cells[0, 3]) + i
             for item in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
                 k = whole(b.items[0, item])
                 t0, t1, height = roof_span(line, b, k)
-                if not t0 <= t1 or b.group[k] == home or b.group[k] == goal:
+                if not t0 <= t1 or b.group[k] == left_out.home or b.group[k] == left_out.goal:
                     continue
-                if absolute(height - level) < ONE_ROOF and t0 >= begin - TINY and t1 <= end + TINY:
+                same_roof = absolute(height - left_out.level) < ONE_ROOF
+                if same_roof and t0 >= left_out.begin - TINY and t1 <= left_out.end + TINY:
                     continue
                 t0, t1 = (maximum(t0, p) - p) / (q - p), (minimum(t1, q) - p) / (q - p)
                 if not t0 <= t1 or t1 <= TINY or t0 >= 1.0 - TINY:
@@ -406,7 +427,7 @@ def roof_between(
                 if b.solids[k, LOW] > z_p + maximum(t0 * rise, t1 * rise):
                     continue  # the line passes below it
                 edge, share = span_edge(height - z_p, -rise, t0, t1, zone)
-                if edge > worst and not (dear and is_cheap(line, b, b.group[k])):
+                if edge > worst and not (left_out.dear and is_cheap(line, b, b.group[k])):
                     worst, at, top, roof = edge, p + share * (q - p), height, k
     return worst, at, top, roof
 

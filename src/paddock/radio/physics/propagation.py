@@ -243,6 +243,7 @@ def ground_reflection_db(
 
 
 Floats = NDArray[np.float64]
+Position = tuple[float, float, float]  # m
 CLEAR = -0.78  # v of an edge so far below the line that it costs nothing
 BLOCK = 8  # cells of the relief whose highest ground is looked up at once
 NEAR_END = 1e-6  # cells: samples nearer to an end are left out
@@ -262,11 +263,6 @@ def knife_edge_db(v: float) -> float:
     """Return the loss (dB) of a knife edge with the parameter v (ITU-R P.526, J(v)); 0 for v <= -0.78."""
     u = v - 0.1
     return select(v > CLEAR, 6.9 + 2.0 * DECIBELS * log(sqrt(u * u + 1.0) + maximum(u, -1.0)), 0.0)
-
-
-def edge_parameter(height: float, near: float, far: float, wavelength: float) -> float:
-    """Return v of an edge `height` (m) above the line between the ends, at the distances near and far (m) from them."""
-    return height * sqrt(2.0 / wavelength * (1.0 / near + 1.0 / far))
 
 
 def deygout_db(main: float, before: float, after: float, correction: float = 0.0) -> float:
@@ -290,52 +286,46 @@ def relief_peaks(relief: Floats) -> Floats:
     return np.ascontiguousarray(np.max(around, axis=0))
 
 
-def terrain_db(
-    ax: float, ay: float, az: float, bx: float, by: float, bz: float,
-    frequency: float, ground_z: float, terrain: Any, relief: Any, peaks: Any, beyond_flat: bool,
-) -> float:  # fmt: skip
-    """Return the loss (dB) by diffraction over the ground between two places (m).
+def terrain_db(a: Position, b: Position, frequency: float, ground: Any, beyond_flat: bool) -> float:
+    """Return the loss (dB) by diffraction over the ground between two places.
 
-    `terrain` and `relief` are tables of `world.ground`, `peaks` are those of `relief_peaks`. `beyond_flat` returns only
-    what the terrain adds to flat ground between the feet of both ends, for models that contain the ground.
+    `ground` has TerrainTables. `beyond_flat` returns only what the terrain adds to flat ground between the feet of both
+    ends, for models that contain the ground.
     """
-    slope_x, slope_y = terrain[0, SLOPE_X], terrain[0, SLOPE_Y]
-    az, bz = az - ground_z - slope_x * ax - slope_y * ay, bz - ground_z - slope_x * bx - slope_y * by
-    wavelength = LIGHT / frequency
-    main, share, top = worst_edge(ax, ay, az, bx, by, bz, wavelength, terrain, relief, peaks)
+    (ax, ay, az), (bx, by, bz), slope_x, slope_y = a, b, ground.terrain[0, SLOPE_X], ground.terrain[0, SLOPE_Y]
+    az, bz = az - ground.ground_z - slope_x * ax - slope_y * ay, bz - ground.ground_z - slope_x * bx - slope_y * by
+    wavelength, first, last = LIGHT / frequency, (ax, ay, az), (bx, by, bz)
+    main, share, top = worst_edge(first, last, wavelength, ground)
     if main <= CLEAR:
         return 0.0
-    x, y = ax + share * (bx - ax), ay + share * (by - ay)
-    before = worst_edge(ax, ay, az, x, y, top, wavelength, terrain, relief, peaks)[0]
-    after = worst_edge(x, y, top, bx, by, bz, wavelength, terrain, relief, peaks)[0]
+    edge = ax + share * (bx - ax), ay + share * (by - ay), top
+    before, _, _ = worst_edge(first, edge, wavelength, ground)
+    after, _, _ = worst_edge(edge, last, wavelength, ground)
     loss = deygout_db(main, before, after)
     if beyond_flat:
-        loss = maximum(loss - flat_db(ax, ay, az, bx, by, bz, wavelength, terrain, relief), 0.0)
+        loss = maximum(loss - flat_db(first, last, wavelength, ground), 0.0)
     return loss
 
 
-def flat_db(
-    ax: float, ay: float, az: float, bx: float, by: float, bz: float, wavelength: float, terrain: Any, relief: Any
-) -> float:
+def flat_db(a: Position, b: Position, wavelength: float, ground: Any) -> float:
     """Return the loss (dB) over flat ground between the feet of both ends; heights are relative to its plane."""
+    terrain, relief = ground.terrain, ground.relief
     rate, left, low = terrain[0, RELIEF_RATE], terrain[0, RELIEF_X], terrain[0, RELIEF_Y]
-    height_a = maximum(az - bilinear(relief, (ax - left) * rate, (ay - low) * rate), 0.0)
-    height_b = maximum(bz - bilinear(relief, (bx - left) * rate, (by - low) * rate), 0.0)
+    height_a = maximum(a[2] - bilinear(relief, (a[0] - left) * rate, (a[1] - low) * rate), 0.0)
+    height_b = maximum(b[2] - bilinear(relief, (b[0] - left) * rate, (b[1] - low) * rate), 0.0)
     # v is largest where the line is nearest to the ground in units of the Fresnel zone; both sides then graze it
-    flat = -sqrt(8.0 * height_a * height_b / (wavelength * distance(ax, ay, az, bx, by, bz)))
+    flat = -sqrt(8.0 * height_a * height_b / (wavelength * distance(a, b)))
     return deygout_db(flat, 0.0, 0.0)
 
 
-def worst_edge(
-    ax: float, ay: float, az: float, bx: float, by: float, bz: float,
-    wavelength: float, terrain: Any, relief: Any, peaks: Any,
-) -> tuple[float, float, float]:  # fmt: skip
+def worst_edge(a: Position, b: Position, wavelength: float, ground: Any) -> tuple[float, float, float]:
     """Return the largest v of the ground between two places, its share of the way, and its height (m).
 
     v is CLEAR or less if nothing is near the line. Heights are relative to the plane of the ground.
     """
+    (ax, ay, az), (bx, by, bz), terrain, relief, peaks = a, b, ground.terrain, ground.relief, ground.peaks
     worst, share, top = 2.0 * CLEAR, 0.5, 0.0
-    apart = distance(ax, ay, az, bx, by, bz)
+    apart = distance(a, b)
     if relief.shape[0] < 2 or apart < SAME:
         return worst, share, top
     rate = terrain[0, RELIEF_RATE]
@@ -365,16 +355,16 @@ def worst_edge(
             continue
         for k in range(begin, end + 1):
             t = (k - start) * inverse
-            ground = bilinear(relief, u + t * du, v + t * dv)
-            above = ground - az - t * dz
+            height = bilinear(relief, u + t * du, v + t * dv)
+            above = height - az - t * dz
             score = above * absolute(above) / (t * (1.0 - t))
             if score > highest:
-                highest, share, top = score, t, ground
+                highest, share, top = score, t, height
                 worst = select(score > 0.0, 1.0, -1.0) * sqrt(absolute(score) / zone)
     return worst, share, top
 
 
-def distance(ax: float, ay: float, az: float, bx: float, by: float, bz: float) -> float:
+def distance(a: Position, b: Position) -> float:
     """Return the distance (m) between two places."""
-    dx, dy, dz = bx - ax, by - ay, bz - az
+    dx, dy, dz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     return sqrt(dx * dx + dy * dy + dz * dz)

@@ -55,8 +55,10 @@ class MetricsServer(Endpoint):
 
     async def _metrics(self, request: Request) -> Response:
         expected = f"Bearer {self.hub.options.token}".encode()
-        given = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
-        if self.hub.options.token is not None and not any(hmac.compare_digest(one, expected) for one in given):
+        credentials = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
+        if self.hub.options.token is not None and not any(
+            hmac.compare_digest(credential, expected) for credential in credentials
+        ):
             return PlainTextResponse("send Authorization: Bearer TOKEN\n", 401)
         return Response(exposition(self.hub), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -231,10 +231,10 @@ class Dialer:
         host, port = split_address(self.to)
         peer = None
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            peer = socket.socket(*found[0][:3])
+            addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            peer = socket.socket(*addresses[0][:3])
             peer.setblocking(False)
-            await asyncio.wait_for(loop.sock_connect(peer, found[0][4]), CONNECTING)
+            await asyncio.wait_for(loop.sock_connect(peer, addresses[0][4]), CONNECTING)
         except (OSError, TimeoutError):
             self.endpoint.count("dials_failed")
             if peer is not None:
@@ -325,8 +325,8 @@ def _line(number: int, snapshot: Snapshot, frame: str) -> bytes:
     """Return all vehicles as the robots that renderers expect: `robot_type` is the kind, yaw in rad."""
     change, robots = conversion(NATIVE, frame), []
     for fleet in snapshot:
-        place = np.nan_to_num(change.position(fleet.position))
+        position = np.nan_to_num(change.position(fleet.position))
         yaw = np.nan_to_num(euler_from_quaternion(change.quaternion(fleet.orientation))[2])
-        for id, x, y, z, turn in zip(fleet.ids.tolist(), *place.T.tolist(), yaw.tolist(), strict=True):
+        for id, x, y, z, turn in zip(fleet.ids.tolist(), *position.T.tolist(), yaw.tolist(), strict=True):
             robots.append({"id": id, "robot_type": fleet.kind, "x": x, "y": y, "z": z, "yaw": turn})
     return request(number, "spawn_robots", {"robots": robots})

@@ -117,8 +117,8 @@ async def _file(request: Request) -> Response:
         return Response("only GET is served\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
     path = request.scope["path"]
     gzip = "gzip" in request.headers.get("accept-encoding", "")
-    if (found := await asyncio.to_thread(find_file, PAGE_FOLDER, path, gzip)) is not None:
-        content, headers = found
+    if (file := await asyncio.to_thread(find_file, PAGE_FOLDER, path, gzip)) is not None:
+        content, headers = file
         known = headers["ETag"] in request.headers.get("if-none-match", "")  # cached by the browser
         return Response(None, 304, headers) if known else Response(content, 200, headers)
     if path in ("/", "/index.html"):
@@ -128,8 +128,8 @@ async def _file(request: Request) -> Response:
 
 def is_foreign(origin: str | None, host: str | None) -> bool:
     """Return whether an Origin header, which only browsers send, names a page of another host."""
-    scheme, _, place = (origin or "").partition("://")
-    return origin is not None and not (scheme in ("http", "https") and host and place.lower() == host.lower())
+    scheme, _, origin_host = (origin or "").partition("://")
+    return origin is not None and not (scheme in ("http", "https") and host and origin_host.lower() == host.lower())
 
 
 GOING_AWAY, REFUSED = 1001, 1008  # close codes

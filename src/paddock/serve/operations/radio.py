@@ -14,10 +14,10 @@ from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError
 from paddock.serve.live import LiveSource
 from paddock.wire.radio_results import (
-    Assignment,
     CoverageGrid,
     HeardLevels,
     JammerView,
+    NegotiatedAssignment,
     NetworkSummary,
     RadioTree,
     Spectrum,
@@ -50,8 +50,8 @@ def set_spoofer(run: LiveSource, client: str, name: str, **changes: Any) -> Futu
 def _set(kind: str, run: LiveSource, client: str, name: str, changes: dict[str, Any]) -> Future[Any]:
     """Validate a change now; it is applied between two ticks."""
     engine = run.sim.engine
-    given = {key: value for key, value in changes.items() if value is not None}
-    action = engine.applier.checked(RadioAction(kind, {"name": name, **given}))
+    changed = {key: value for key, value in changes.items() if value is not None}
+    action = engine.applier.checked(RadioAction(kind, {"name": name, **changed}))
     return run.answer(lambda: engine.applier.apply_or_post(action, f"set_{kind}()", source=client))
 
 
@@ -71,8 +71,8 @@ def radio_received(run: LiveSource, client: str, name: str | int, since: int = 0
 
 
 def radio_links(run: LiveSource, client: str) -> dict[str, Any]:
-    found = radio_of(run).links()  # copied: the next update may use the arrays again
-    return {"tick": found.tick, **{name: one.copy() for name, one in found._asdict().items() if name != "tick"}}
+    links = radio_of(run).links()  # copied: the next update may use the arrays again
+    return {"tick": links.tick, **{name: array.copy() for name, array in links._asdict().items() if name != "tick"}}
 
 
 def radio_stations(run: LiveSource, client: str) -> list[Station]:
@@ -154,7 +154,7 @@ def radio_assign(
     cost: list[list[float]],
     period: float = 0.5,
     rounds: int = 1000,
-) -> Callable[[], Assignment]:
+) -> Callable[[], NegotiatedAssignment]:
     return partial(radio_of(run).bidders(vehicles, cost, period).assigned, rounds)
 
 

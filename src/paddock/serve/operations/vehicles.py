@@ -84,7 +84,7 @@ def _post(run: LiveSource, client: str, action: Action, at_tick: int | None) -> 
     applier.post(action, at_tick, client)
     run.ahead[moment] += 1
     if len(run.ahead) > MOST_WAITING:  # those of earlier ticks and runs are done
-        run.ahead = Counter({one: count for one, count in run.ahead.items() if one >= now})
+        run.ahead = Counter({due: count for due, count in run.ahead.items() if due >= now})
 
 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
@@ -125,7 +125,7 @@ def drive(run: LiveSource, client: str, target: str | int, driving: bool = True,
             run.refuse_other_driver(client, ids)
         run.drivers = {**run.drivers, number: client}
     elif run.drivers.get(number) == client:
-        run.drivers = {one: driver for one, driver in run.drivers.items() if one != number}
+        run.drivers = {driven: driver for driven, driver in run.drivers.items() if driven != number}
 
 
 def _ids(run: LiveSource, target: str | int) -> Ints:
@@ -163,13 +163,15 @@ def _add(
     if several:
         engine.fleets.check(read)
     for fields, entry in zip(entries, read, strict=True):
-        prepared.append(engine.fleets.prepare(fields, [one.entry.name for one in prepared], read=entry))
+        prepared.append(engine.fleets.prepare(fields, [spawn.entry.name for spawn in prepared], read=entry))
 
     def add() -> Any:
         if several:
             engine.fleets.check(read)
         built = zip(entries, prepared, strict=True)
-        return result([engine.applier.apply_now(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
+        return result(
+            [engine.applier.apply_now(SpawnAction(entry), "spawn()", client, spawn) for entry, spawn in built]
+        )
 
     return run.added(add)
 
@@ -184,8 +186,8 @@ def clear(run: LiveSource, client: str) -> Removed:
 def override(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """Override behaviours; the check and the compilation run outside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
-    for one in (target if isinstance(target, list) else [target]) if run.drivers else ():
-        run.refuse_other_driver(client, _ids(run, one))
+    for vehicle in (target if isinstance(target, list) else [target]) if run.drivers else ():
+        run.refuse_other_driver(client, _ids(run, vehicle))
 
     def check() -> Future[Any]:
         engine = run.sim.engine
@@ -252,15 +254,17 @@ def _ask(run: LiveSource, client: str, claimed: Claim, request: CommandRequest) 
 
 
 def mission(run: LiveSource, client: str) -> MissionTree | None:
-    found = run.sim.engine.mission
-    if found is None or found.scenario.mission is None:
+    mission_run = run.sim.engine.mission
+    if mission_run is None or mission_run.scenario.mission is None:
         return None
-    return mission_tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name), run.drawn)
+    return mission_tree(
+        mission_run.mission, mission_run.scenario.mission.base, lambda name: _id_of(run, name), run.drawn
+    )
 
 
 def mission_view(run: LiveSource, client: str) -> Callable[[], Any] | None:
-    found = run.sim.mission
-    return None if found is None else partial(tree_of, found.view())
+    services = run.sim.mission
+    return None if services is None else partial(tree_of, services.view())
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:

@@ -60,10 +60,10 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> Copied:
 
     def describe() -> MetadataTree | dict[str, Any]:
         fleets = run.described.fleets(programs, layout, page)
-        found = metadata_tree(run, client, scenario, clock, seed, number, run.described.scenario(scenario))
+        tree = metadata_tree(run, client, scenario, clock, seed, number, run.described.scenario(scenario))
         if page:
-            return {**found, "can_load": run.director is not None, "fleets": fleets}
-        return client_metadata(run, found) | {"fleets": fleets}
+            return {**tree, "can_load": run.director is not None, "fleets": fleets}
+        return client_metadata(run, tree) | {"fleets": fleets}
 
     return describe
 
@@ -86,8 +86,8 @@ def track(run: LiveSource, client: str) -> Copied:
     scenario = run.sim.scenario
 
     def describe() -> dict[str, Any] | None:
-        found = track_of(scenario.track)
-        return None if found is None else track_tree(found, scenario.contact is not None)
+        race_track = track_of(scenario.track)
+        return None if race_track is None else track_tree(race_track, scenario.contact is not None)
 
     return describe
 
@@ -121,15 +121,15 @@ def metadata_tree(
     }
 
 
-def client_metadata(source: Source, found: MetadataTree) -> dict[str, Any]:
+def client_metadata(source: Source, tree: MetadataTree) -> dict[str, Any]:
     """Return the metadata for the Python client."""
-    own: dict[str, Any] = {name: found[name] for name in CLIENT_METADATA}  # type: ignore[literal-required]
+    own: dict[str, Any] = {name: tree[name] for name in CLIENT_METADATA}  # type: ignore[literal-required]
     return {**own, "web": source.addresses.get("web")}
 
 
 def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
-    found = run.publish_present()
-    return {"tick": found.tick, "run": found.run, "roster": found.roster}
+    present = run.publish_present()
+    return {"tick": present.tick, "run": present.run, "roster": present.roster}
 
 
 def inspect(
@@ -169,8 +169,8 @@ def log(run: LiveSource, client: str, complete: bool = True) -> Copied:
 
 
 def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
-    found = run.sim.world.frames.transform(target, source, time)
-    return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
+    pose = run.sim.world.frames.transform(target, source, time)
+    return {"position": pose.position.tolist(), "quaternion": pose.quaternion.tolist()}
 
 
 def routes(run: LiveSource, client: str) -> Copied:
@@ -181,8 +181,8 @@ def routes(run: LiveSource, client: str) -> Copied:
 
 @changes_with(lambda run: (run.sim.engine.world.run, run.sim.events.count))
 def events(run: LiveSource, client: str, since: int = 0) -> Copied:
-    found = run.sim.events.since(since)
-    return lambda: [dict(vars(event)) for event in found]
+    newer = run.sim.events.since(since)
+    return lambda: [dict(vars(event)) for event in newer]
 
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
@@ -193,8 +193,8 @@ def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
 
 def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
     """Remove markers; a list removes several markers of one namespace."""
-    for one in number if isinstance(number, list) else [number]:
-        run.sim.world.markers.remove(namespace, one)
+    for marker_id in number if isinstance(number, list) else [number]:
+        run.sim.world.markers.remove(namespace, marker_id)
 
 
 def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[dict[str, Any]]:

@@ -39,13 +39,13 @@ class Slots(Generic[T]):
     def __len__(self) -> int:
         return len(self._held)
 
-    def __contains__(self, one: T) -> bool:
-        return one in self._held
+    def __contains__(self, holder: T) -> bool:
+        return holder in self._held
 
-    def enter(self, one: T, address: str) -> None:
+    def enter(self, holder: T, address: str) -> None:
         """Give a connection a slot, or renew it; `address` is that of its host."""
-        self._held.pop(one, None)
-        self._held[one] = address
+        self._held.pop(holder, None)
+        self._held[holder] = address
         while len(self._held) > self.most:
             counts = Counter(self._held.values())
             busiest = max(counts, key=lambda each: counts[each])
@@ -53,9 +53,9 @@ class Slots(Generic[T]):
             del self._held[displaced]
             self._end(displaced)
 
-    def leave(self, one: T) -> None:
+    def leave(self, holder: T) -> None:
         """Free a slot, if it has one."""
-        self._held.pop(one, None)
+        self._held.pop(holder, None)
 
 
 class Allowance:

@@ -55,7 +55,7 @@ class CheckTurns:
             self._pass_on()
 
     def _refuse_more(self, client: str) -> None:
-        waiting = {name: sum(not one.done() for one in queue) for name, queue in self._queues.items()}
+        waiting = {name: sum(not future.done() for future in queue) for name, queue in self._queues.items()}
         if waiting.get(client, 0) + (self._busy == client) >= MOST_OF_ONE:
             raise PaddockError(f"{MOST_OF_ONE} scenarios of this client are being checked already; try again")
         if sum(waiting.values()) >= MOST_WAITING:
@@ -197,18 +197,18 @@ def problems_of(text: str, known: "Known", limits: ClientLimits) -> list[Scenari
 
     try:
         scenario = read(text)
-        found = foreign_names(scenario, known) or beyond_limits(scenario, limits) or build_problems(scenario)
+        problems = foreign_names(scenario, known) or beyond_limits(scenario, limits) or build_problems(scenario)
     except ScenarioError as error:
-        found = error.problems
+        problems = error.problems
     except PaddockError as error:
-        found = [str(error)]
+        problems = [str(error)]
     lines = text.splitlines() or [""]
-    places = sorted(located(line, TEXT_SOURCE) for line in found)[:MOST_PROBLEMS]
+    located_problems = sorted(located(line, TEXT_SOURCE) for line in problems)[:MOST_PROBLEMS]
     fitting = [  # a position after the end of the text is moved to its end
-        place if place.line <= len(lines) else place._replace(line=len(lines), column=len(lines[-1]) + 1)
-        for place in places
+        problem if problem.line <= len(lines) else problem._replace(line=len(lines), column=len(lines[-1]) + 1)
+        for problem in located_problems
     ]
-    return [place._replace(message=place.message[:LONGEST_MESSAGE]) for place in fitting]
+    return [problem._replace(message=problem.message[:LONGEST_MESSAGE]) for problem in fitting]
 
 
 def main() -> None:
@@ -226,8 +226,8 @@ def main() -> None:
                 prepare()
             continue
         limits = ClientLimits.model_validate(request["limits"])
-        found = problems_of(request["text"], request["known"] or installed_names(), limits)
-        print(json.dumps({"problems": [problem._asdict() for problem in found]}), file=answers, flush=True)
+        problems = problems_of(request["text"], request["known"] or installed_names(), limits)
+        print(json.dumps({"problems": [problem._asdict() for problem in problems]}), file=answers, flush=True)
 
 
 if __name__ == "__main__":

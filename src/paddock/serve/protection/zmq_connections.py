@@ -129,7 +129,11 @@ class ConnectionLimiter:
         self._open.pop(descriptor, None)
         if event == zmq.EVENT_ACCEPTED:
             now = monotonic()
-            for known in [one for one, watched in self._open.items() if now - watched.since > DEAD_MS / 1000.0]:
+            for known in [
+                open_descriptor
+                for open_descriptor, watched in self._open.items()
+                if now - watched.since > DEAD_MS / 1000.0
+            ]:
                 self._young.leave(known)
             settled = len(self._open) - len(self._young)
             self._young.most = min(self._spare, max(0, self._most - settled))
@@ -155,7 +159,7 @@ class ConnectionLimiter:
         self.port.receive()
         self._guarded.receive()  # what has arrived by now is not pending
         left = float(IN_ALL * self._most_pending)
-        for descriptor, watched in sorted(self._open.items(), key=lambda one: one[1].pending):
+        for descriptor, watched in sorted(self._open.items(), key=lambda item: item[1].pending):
             if watched.pending > min(left, self._most_pending if watched.shaken else HANDSHAKE_MOST):
                 watched.pending = 0.0
                 self._end(descriptor, "size")

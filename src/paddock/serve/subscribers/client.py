@@ -340,13 +340,13 @@ class Client:
             raise rpc.RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
         arguments = operation.read(params)
         if (handler := self.endpoint.handlers.get(operation.name)) is not None:
-            found = await handler(self, **arguments)
+            result = await handler(self, **arguments)
         else:
             reply = await self.request(operation.name, **arguments)
             if operation.entry.shows:
                 await self.layout(changed=True)
-            found = Moment(tick=reply.tick, time=reply.time) if operation.result is NoneType else reply.result
-        return {operation.entry.answer: in_json(operation.result, found)} if operation.entry.answer else found
+            result = Moment(tick=reply.tick, time=reply.time) if operation.result is NoneType else reply.result
+        return {operation.entry.answer: in_json(operation.result, result)} if operation.entry.answer else result
 
     async def _command(self, payload: memoryview) -> None:
         try:

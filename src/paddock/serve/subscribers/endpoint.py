@@ -159,13 +159,13 @@ class SubscriberEndpoint(Endpoint):
     def admit(self, client: Client) -> None:
         """Count a client that needs no token, or has sent it; cut it off if there are too many."""
         self._strangers.leave(client)
-        admitted = [one for one in self.clients if one.admitted and one.connection.open]
+        admitted = [subscriber for subscriber in self.clients if subscriber.admitted and subscriber.connection.open]
         if len(admitted) <= self.connections:
             return
         long_ago = monotonic() - PATIENCE
-        idle = [one for one in admitted if one.silent and one.since < long_ago]
+        idle = [subscriber for subscriber in admitted if subscriber.silent and subscriber.since < long_ago]
         if idle:  # has used its place for nothing
-            min(idle, key=lambda one: one.since).connection.drop("silent")
+            min(idle, key=lambda subscriber: subscriber.since).connection.drop("silent")
             return
         client.connection.cut_off("connections", f"the limit of {self.connections} connections is reached")
         self._strangers.enter(client, client.host)
@@ -183,9 +183,9 @@ class SubscriberEndpoint(Endpoint):
         sequence = ring.newest
         snapshot = ring.peek(sequence)
         if snapshot is not None:
-            found = read(snapshot)
+            result = read(snapshot)
             if ring.holds(sequence):
-                return found
+                return result
         return read(self.newest())
 
     async def refresh(self, changed: bool = False) -> None:

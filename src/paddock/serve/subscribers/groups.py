@@ -68,7 +68,7 @@ class GroupEncoder:
         """Return the frames of a snapshot for each view; `wall_time` is its time of publication, s since 1970."""
         self._begin(snapshot)
         made: dict[tuple[object, ...], memoryview] = {}
-        found: list[FrameGroup] = []
+        groups: list[FrameGroup] = []
         for view in views:
             keys = {_key(kind, view): kind for kind in view.in_groups}
             if view.tick and TICK not in made:
@@ -76,8 +76,8 @@ class GroupEncoder:
             for key, kind in keys.items():
                 if key not in made:
                     made[key] = self._frame(kind, view, snapshot)
-            found.append(tuple(made[key] for key in ((TICK, *keys) if view.tick else keys)))
-        return found
+            groups.append(tuple(made[key] for key in ((TICK, *keys) if view.tick else keys)))
+        return groups
 
     def write(self, snapshot: Snapshot, wall_time: float, view: View, room: Callable[[int], memoryview]) -> int:
         """Encode a view into the memory that `room(bytes)` returns; return the number of bytes written."""

@@ -36,15 +36,15 @@ class Selection:
 def select(layout: Layout, wanted: Wanted | None) -> Selection:
     """Select the wanted vehicles that exist."""
     names = None if wanted is None else set(wanted)
-    found: dict[int, list[int] | None] = {  # fleet -> rows; None: all
+    rows_of: dict[int, list[int] | None] = {  # fleet -> rows; None: all
         k: None for k, fleet in enumerate(layout.fleets) if names is None or fleet.name in names
     }
     for item in names or ():
         with suppress(PaddockError):
             fleet, row = layout.find(item)
-            if (rows := found.setdefault(fleet, [])) is not None:
+            if (rows := rows_of.setdefault(fleet, [])) is not None:
                 rows.append(row)
-    parts = tuple((k, None if rows is None else np.unique(rows)) for k, rows in sorted(found.items()))
+    parts = tuple((k, None if rows is None else np.unique(rows)) for k, rows in sorted(rows_of.items()))
     ids = (layout.fleets[k].ids if rows is None else layout.fleets[k].ids[rows] for k, rows in parts)
     return Selection(parts, tuple(ids))
 
@@ -130,14 +130,14 @@ class ColumnReader:
     def read(self, snapshot: Snapshot, want: ColumnChoice) -> Floats:
         """Return values (columns, vehicles): NaN where a vehicle lacks a column; no vehicles if the name is unknown."""
         parts, widths = self._found(want.of), self.widths(want)
-        found = np.full((sum(widths), sum(count for _, _, count in parts)), np.nan)
+        values = np.full((sum(widths), sum(count for _, _, count in parts)), np.nan)
         at = 0
         for fleet, rows, count in parts:
             block, arrays = self._layout.block(snapshot.buffer, fleet), self._layout.arrays(snapshot.buffer, fleet)
             with np.errstate(all="ignore"):  # NaN stays NaN
-                _fill(found[:, at : at + count], self._layout.fleets[fleet], block, arrays, rows, want.columns, widths)
+                _fill(values[:, at : at + count], self._layout.fleets[fleet], block, arrays, rows, want.columns, widths)
             at += count
-        return found
+        return values
 
     def widths(self, want: ColumnChoice) -> list[int]:
         """Return the rows of each column: 1, or the size of an array; of the largest where fleets differ."""

@@ -132,11 +132,11 @@ class FleetFeed:
         return all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present)
 
 
-def all_same(values: Floats, wanted: Floats) -> bool:
+def all_same(values: Floats, others: Floats) -> bool:
     """Return whether two arrays of equal length hold the same numbers."""
     same = True
     for k in range(len(values)):
-        same = same and bool(values[k] == wanted[k])
+        same = same and bool(values[k] == others[k])
     return same
 
 
@@ -174,7 +174,7 @@ class FleetPart(NamedTuple):
     """The vehicles of one fleet in a block of several."""
 
     feed: FleetFeed
-    rows: Ints | slice  # of the fleet, ascending
+    rows: Ints | slice  # of the fleet, in the order of its members
     places: Ints | slice  # in the block
 
 
@@ -205,7 +205,7 @@ class WorldAdapter(BlockAdapter):
 
     def forget(self) -> None:
         """Forget the sensor data of all fleets."""
-        self._roster = (-1, -1)  # run and version of the roster for which the others are valid
+        self._roster = (-1, -1, -1)  # run and version of the roster for which the others are valid
         self._feeds: dict[str, FleetFeed] = {}  # by fleet
         self._known: dict[tuple[int, ...], list[FleetPart]] = {}  # by selection of vehicles
 
@@ -330,7 +330,7 @@ class WorldAdapter(BlockAdapter):
     def _parts(self, engine: Engine, numbers: Sequence[int]) -> list[FleetPart]:
         """Return where these vehicles are, fleet by fleet; cached until a vehicle is added or removed."""
         world, vehicles = engine.world, tuple(numbers)
-        roster = world.run, world.roster_version
+        roster = world.run, *world.version
         if roster == self._roster and (known := self._known.get(vehicles)) is not None:
             return known
         for vehicle in vehicles:
@@ -342,7 +342,10 @@ class WorldAdapter(BlockAdapter):
         for index, vehicle in enumerate(vehicles):
             feed, row = self._feed_of(vehicle)
             rows_of_fleets.setdefault(feed.program.fleet.name, []).append((row, index))
-        indices = [(self._feeds[name], np.array(sorted(pairs)).T) for name, pairs in rows_of_fleets.items()]
+        indices = [
+            (feed := self._feeds[name], np.array(sorted(pairs, key=lambda pair: feed.program.fleet.ranks[pair[0]])).T)
+            for name, pairs in rows_of_fleets.items()
+        ]
         self._known[vehicles] = [
             FleetPart(feed, _straight(rows), _straight(places)) for feed, (rows, places) in indices
         ]

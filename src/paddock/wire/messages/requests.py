@@ -76,39 +76,43 @@ class RequestMessage(NamedTuple):
 
 
 def _direct_fields(direct: Direct) -> dict[str, Any]:
-    name, given = direct
+    name, arguments = direct
     match name:
         case "command" | "command_many":
-            ids = values.to_ids(given["ids"], "the target") if name == "command_many" else None
-            target = _address(given["target"]) if ids is None else {"vehicles": pb.Ids(ids=ids)}
-            limits = {"at_tick": given.get("at_tick"), "timeout": given.get("timeout")}
-            return {"command": pb.Command(**target, inputs=_input_messages(given["inputs"]), **limits)}
+            ids = values.to_ids(arguments["ids"], "the target") if name == "command_many" else None
+            target = _address(arguments["target"]) if ids is None else {"vehicles": pb.Ids(ids=ids)}
+            limits = {"at_tick": arguments.get("at_tick"), "timeout": arguments.get("timeout")}
+            return {"command": pb.Command(**target, inputs=_input_messages(arguments["inputs"]), **limits)}
         case "control":
-            return {"control": _control_message(given["tick"], given["commands"])}
+            return {"control": _control_message(arguments["tick"], arguments["commands"])}
         case "mark":
-            return {"markers": COMMAND.message(PutMarkers(tuple(MarkerMessage(**one) for one in given["markers"])))}
+            return {
+                "markers": COMMAND.message(
+                    PutMarkers(tuple(MarkerMessage(**marker) for marker in arguments["markers"]))
+                )
+            }
         case "unmark":
-            namespace, numbers = given["namespace"], given.get("number")
+            namespace, numbers = arguments["namespace"], arguments.get("number")
             some = None if numbers is None else DeleteMarkers(namespace, tuple(numbers))
             return {"markers": COMMAND.message(some or ClearMarkers(namespace))}
         case "show_markers":
-            return {"markers": COMMAND.message(ShowMarkers(**given))}
-    return {"admin": _admin_message(name, given)}
+            return {"markers": COMMAND.message(ShowMarkers(**arguments))}
+    return {"admin": _admin_message(name, arguments)}
 
 
-def _admin_message(name: str, given: Mapping[str, Any]) -> pb.Admin:
+def _admin_message(name: str, arguments: Mapping[str, Any]) -> pb.Admin:
     match name:
         case "claim":
-            return pb.Admin(set_mode=pb.SetMode(mode="SYNCHRONOUS", vehicles=given["vehicles"]))
+            return pb.Admin(set_mode=pb.SetMode(mode="SYNCHRONOUS", vehicles=arguments["vehicles"]))
         case "release":
             return pb.Admin(set_mode=pb.SetMode())
         case "step":
-            return pb.Admin(step=pb.Step(ticks=given["ticks"]))
+            return pb.Admin(step=pb.Step(ticks=arguments["ticks"]))
         case "step_synchronously":
-            commands = given.get("control")
-            control = None if commands is None else _control_message(given["tick"], commands)
-            return pb.Admin(step=pb.Step(ticks=given["ticks"], control=control, state=True))
-    message = pb.Admin(**{ADMIN_FIELDS[name]: dict(given)})
+            commands = arguments.get("control")
+            control = None if commands is None else _control_message(arguments["tick"], commands)
+            return pb.Admin(step=pb.Step(ticks=arguments["ticks"], control=control, state=True))
+    message = pb.Admin(**{ADMIN_FIELDS[name]: dict(arguments)})
     _admin(message)  # the receiver would refuse it
     return message
 
@@ -158,7 +162,7 @@ def _markers(message: pb.MarkerCommand) -> Direct:
     match COMMAND.value(message):
         case PutMarkers(markers):
             return Direct(
-                "mark", {"markers": [{name: getattr(one, name) for name in MARKER_FIELDS} for one in markers]}
+                "mark", {"markers": [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]}
             )
         case DeleteMarkers(namespace, ids):
             return Direct("unmark", {"namespace": namespace, "number": list(ids)})
@@ -203,21 +207,21 @@ def _input_message(name: str, value: Any) -> pb.Input:
 
 
 def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | values.Floats]:
-    found: dict[str, float | str | values.Floats] = {}
+    inputs: dict[str, float | str | values.Floats] = {}
     for name, value in message.inputs.items():
         what = f"input {name[:40]!r}"
         match value.WhichOneof("value"):
             case "number":
-                found[name] = values.finite(value.number, what)
+                inputs[name] = values.finite(value.number, what)
             case "text":
-                found[name] = value.text
+                inputs[name] = value.text
             case "values":
-                array = found[name] = values.from_values(value.values, what)
+                array = inputs[name] = values.from_values(value.values, what)
                 if array.ndim != 1 or not np.isfinite(array).all():
                     raise WireError("value", f"{what} takes finite numbers, one per vehicle")
             case _:
                 raise WireError("value", f"{what} has no value")
-    return found
+    return inputs
 
 
 def _call_fields(call: Call) -> dict[str, Any]:

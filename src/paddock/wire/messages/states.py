@@ -64,8 +64,8 @@ def every_topic(every: int) -> bytes:
 
 def period_of(topic: bytes) -> int:
     """Return the ticks between the states of a topic that `every_topic` made; 0 for another topic."""
-    found = re.fullmatch(rb"every/([1-9][0-9]{0,9})/", topic)
-    return int(found[1]) if found else 0
+    match = re.fullmatch(rb"every/([1-9][0-9]{0,9})/", topic)
+    return int(match[1]) if match else 0
 
 
 class StateUpdate(NamedTuple):
@@ -114,7 +114,7 @@ def arranged_arrays(arrays: Sequence[Block], roster: RosterMessage) -> tuple[dic
         raise WireError("count", f"state: {len(arrays)} arrays, but the fleets have {count}")
     result, rest = [], iter(arrays)
     for fleet in roster.fleets:
-        found: dict[str, Block] = {}
+        arranged: dict[str, Block] = {}
         for array in fleet.arrays:
             values: Block = np.frombuffer(next(rest), np.uint8)
             shape, kind = (len(fleet.ids), *array.shape), np.dtype(LITTLE[array.dtype])
@@ -122,8 +122,8 @@ def arranged_arrays(arrays: Sequence[Block], roster: RosterMessage) -> tuple[dic
                 raise WireError(
                     "length", f"state: {values.nbytes} bytes for array {array.name[:40]!r} of shape {shape}"
                 )
-            found[array.name] = values.view(kind).reshape(shape)
-        result.append(found)
+            arranged[array.name] = values.view(kind).reshape(shape)
+        result.append(arranged)
     return tuple(result)
 
 
@@ -190,8 +190,8 @@ def _state_fields(state: StateMessage) -> dict[str, Any]:
         raise InvalidValueError(f"precision is one of {', '.join(PRECISIONS)}, not {state.precision!r}")
     blocks = _packed(state.blocks, PRECISIONS[state.precision])
     time, precision = finite(state.sim_time, "sim_time"), state.precision.upper()
-    given = {"sim_time": time, "precision": precision, "roster": _roster_beside(state), "blocks": blocks}
-    return {**state._asdict(), **given, "arrays": _packed_arrays(state.arrays)}
+    fields = {"sim_time": time, "precision": precision, "roster": _roster_beside(state), "blocks": blocks}
+    return {**state._asdict(), **fields, "arrays": _packed_arrays(state.arrays)}
 
 
 def _state(message: pb.State) -> StateMessage:

@@ -128,7 +128,7 @@ LOWEST = {"pace": 0.0, "rate": 0.0, "heartbeat": 0.0}  # limits of numbers, by t
 def fields_of(message: Message, names: Iterable[str]) -> dict[str, Any]:
     """Return the fields of a message as the fields of a value."""
     what, kinds = _fields(message.DESCRIPTOR)
-    found = {}
+    fields = {}
     for name in names:
         optional, enum = kinds[name]
         value = getattr(message, name)
@@ -140,8 +140,8 @@ def fields_of(message: Message, names: Iterable[str]) -> dict[str, Any]:
             value = finite(value, f"{what}: {name}", LOWEST.get(name, -math.inf))
         elif not isinstance(value, str | bytes | int):
             value = tuple(value)
-        found[name] = value
-    return found
+        fields[name] = value
+    return fields
 
 
 @cache

@@ -260,7 +260,7 @@ def described(annotation: Any) -> str:
             return note.text
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (UnionType, Union):
-        return " or ".join(dict.fromkeys(described(one) for one in inner if one is not NoneType))
+        return " or ".join(dict.fromkeys(described(option) for option in inner if option is not NoneType))
     if origin is Literal:
         return " or ".join(inner)
     if origin is dict:

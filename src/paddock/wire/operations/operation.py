@@ -91,21 +91,21 @@ class Validator:
             name, __config__=a.STRICT, **fields
         ).__pydantic_validator__.validate_python
 
-    def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return all arguments; raise an ArgumentError of one line that names the first invalid one."""
-        if len(given) > a.MOST_FIELDS:
-            _refuse_unknown(self._name, sorted(given.keys() - self._fields)[:SHOWN], self._fields)
+        if len(arguments) > a.MOST_FIELDS:
+            _refuse_unknown(self._name, sorted(arguments.keys() - self._fields)[:SHOWN], self._fields)
         try:
-            values: dict[str, Any] = self._validate(given).__dict__
+            values: dict[str, Any] = self._validate(arguments).__dict__
         except ValidationError as error:
-            self._refuse(given, error)
+            self._refuse(arguments, error)
         return values
 
     def _refuse(self, given: Mapping[str, Any], error: ValidationError) -> NoReturn:
         """Raise the ArgumentError that describes an error of pydantic."""
         where, fields = self._name, self._fields
-        found = error.errors(include_url=False, include_context=False)
-        wrong = next((one for one in found if one["type"] != "extra_forbidden"), found[0])
+        errors = error.errors(include_url=False, include_context=False)
+        wrong = next((one for one in errors if one["type"] != "extra_forbidden"), errors[0])
         location = wrong["loc"]
         if wrong["type"] not in ("missing", "extra_forbidden"):
             name = str(location[0])
@@ -119,7 +119,7 @@ class Validator:
                 f"{where}: {inside[0]}[{inside[1]}]",
                 {one.name: one for one in fields[str(inside[0])].members},
             )
-        extra = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
+        extra = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
         unknown = sorted(str(one[-1])[:40] for one in extra if one[:-1] == inside)[:SHOWN]
         if wrong["type"] == "missing":
             field = fields[str(location[-1])]
@@ -178,8 +178,12 @@ class Operation:
         """Its arguments, in order."""
         parameters = list(self.signature.parameters.values())[1:]  # without self
         return tuple(
-            a.Argument(one.name, self._hints[one.name], ... if one.default is one.empty else one.default)
-            for one in parameters
+            a.Argument(
+                parameter.name,
+                self._hints[parameter.name],
+                ... if parameter.default is parameter.empty else parameter.default,
+            )
+            for parameter in parameters
         )
 
     @property
@@ -210,14 +214,16 @@ class Operation:
     @cached_property
     def validate(self) -> Validator:
         """Validates arguments by the operation's own names."""
-        later = [replace(one, annotation=Any) if one.marked(a.LATER) else one for one in self.arguments]
+        later = [
+            replace(argument, annotation=Any) if argument.marked(a.LATER) else argument for argument in self.arguments
+        ]
         return Validator(self.name, tuple(later), texts=True)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Validate the arguments of a Python program or a ZeroMQ client; PaddockError if one is invalid."""
         try:
             return self.validate(
-                {name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()}
+                {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
             )
         except a.ArgumentError as error:
             raise REFUSALS.get(error.reason, PaddockError)(str(error)) from None
@@ -227,8 +233,8 @@ class Operation:
         if params is None:
             params = {}
         elif not isinstance(params, dict):
-            given = "as a list, by position" if isinstance(params, list) else f"as {a.shown(params)}"
-            raise a.ArgumentError("value", f"{self.entry.rpc}: give parameters by name, in an object, not {given}")
+            form = "as a list, by position" if isinstance(params, list) else f"as {a.shown(params)}"
+            raise a.ArgumentError("value", f"{self.entry.rpc}: give parameters by name, in an object, not {form}")
         if known := self._members:
             rest = {name: value for name, value in params.items() if name not in known}
             if len(rest) > a.MOST_FIELDS:
@@ -246,8 +252,10 @@ class Operation:
     @cached_property
     def _fields_of_arguments(self) -> tuple[tuple[str, Any, Any], ...]:
         """Each argument, its JSON-RPC field (BY_ID: two fields; empty: none), and its value if it has no field."""
-        forms = [(one, one.in_rpc or a.InRpc(one.name)) for one in self.arguments]
-        return tuple((one.name, a.BY_ID if one.marked(a.BY_ID) else form.name, form.value) for one, form in forms)
+        forms = [(argument, argument.in_rpc or a.InRpc(argument.name)) for argument in self.arguments]
+        return tuple(
+            (argument.name, a.BY_ID if argument.marked(a.BY_ID) else form.name, form.value) for argument, form in forms
+        )
 
     def _vehicle(self, by_id: int | None, by_name: str | int | None) -> str | int:
         if by_id is None and by_name is not None:
@@ -260,10 +268,10 @@ class Operation:
     @cached_property
     def parameters(self) -> tuple[a.Argument, ...]:
         """Its arguments in the form of JSON-RPC; a vehicle is still one argument."""
-        forms = [(one, one.in_rpc) for one in self.arguments]
+        forms = [(argument, argument.in_rpc) for argument in self.arguments]
         return tuple(
-            one if form is None else a.Argument(form.name, form.annotation, one.default)
-            for one, form in forms
+            argument if form is None else a.Argument(form.name, form.annotation, argument.default)
+            for argument, form in forms
             if form is None or form.name
         )
 
@@ -271,14 +279,16 @@ class Operation:
     def fields(self) -> tuple[a.Argument, ...]:
         """The fields of its JSON-RPC parameters."""
         named = (a.Argument("vehicle_id", a.Id | None, None), a.Argument("vehicle", a.Text | a.Id | None, None))
-        return tuple(field for one in self.parameters for field in (named if one.marked(a.BY_ID) else (one,)))
+        return tuple(
+            field for argument in self.parameters for field in (named if argument.marked(a.BY_ID) else (argument,))
+        )
 
     @cached_property
     def _members(self) -> frozenset[str]:
         """The fields that are not inputs, for an operation that takes inputs as members."""
-        if not any(one.marked(a.MEMBERS) for one in self.parameters):
+        if not any(argument.marked(a.MEMBERS) for argument in self.parameters):
             return frozenset()
-        return frozenset(one.name for one in self.fields if not one.marked(a.MEMBERS))
+        return frozenset(argument.name for argument in self.fields if not argument.marked(a.MEMBERS))
 
     @cached_property
     def _validate_params(self) -> Validator:
@@ -302,15 +312,15 @@ def in_json(kind: Any, value: Any) -> Any:
         return value if value is None else in_json(kinds[0], value)
     if isinstance(value, dict):
         fields, other = _hints_of(kind), kinds[1] if get_origin(kind) is dict else Any
-        return {name: in_json(fields.get(name, other), one) for name, one in value.items()}
+        return {name: in_json(fields.get(name, other), item) for name, item in value.items()}
     if isinstance(value, list) and kinds not in ((float,), (int,), (str,)):
-        return [in_json(kinds[0] if get_origin(kind) is list else Any, one) for one in value]
+        return [in_json(kinds[0] if get_origin(kind) is list else Any, item) for item in value]
     return value
 
 
 def collected(*tables: type) -> Mapping[str, Operation]:
     """Return all entries of table classes, by name, which must be unique."""
-    found = [Operation(value) for table in tables for value in vars(table).values() if hasattr(value, _ENTRY)]
-    names = [one.name for one in found]
+    operations = [Operation(value) for table in tables for value in vars(table).values() if hasattr(value, _ENTRY)]
+    names = [operation.name for operation in operations]
     assert len(set(names)) == len(names), "two operations have the same name"
-    return dict(zip(names, found, strict=True))
+    return dict(zip(names, operations, strict=True))

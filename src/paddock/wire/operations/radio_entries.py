@@ -225,7 +225,7 @@ class RadioOperations(Protocol):
         """Return counts of links at the last update, and a bound of the interference that is left out."""
 
     @entry("fact", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise", example={})
-    def radio_noise(self) -> Annotated[rr.Floats, r.ArrayInJson(list[float])]:
+    def radio_noise(self) -> rr.Values:
         """Return the noise of every receiver, dBm, in the order of their numbers."""
 
     @entry("fact", rpc="get_stations", zmq="Call", answer="stations", client=None, example={})
@@ -280,5 +280,5 @@ class RadioOperations(Protocol):
         ],
         period: Annotated[float, Ge(limits.SHORTEST), Le(limits.LONGEST), "s of simulated time for a round"] = 0.5,
         rounds: Annotated[int, Ge(1), Le(limits.MOST_ROUNDS), "most rounds"] = 1000,
-    ) -> rr.Assignment:
+    ) -> rr.NegotiatedAssignment:
         """Assign a task to each vehicle by CBBA over a copy of the channel. Ticks do not wait; the run is unchanged."""

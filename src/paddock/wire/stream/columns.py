@@ -72,9 +72,9 @@ def encode_columns(wanted: int, blocks: Sequence[Block], into: Target | None = N
             columns, vehicles = block.values.shape
             COLUMNS_BLOCK.packer.pack_into(out, at, block.request, vehicles, columns, _width(block))
             if block.values.size:
-                place = np.frombuffer(out[at : at + size], DTYPES[_width(block)], offset=COLUMNS_BLOCK.size)
+                target = np.frombuffer(out[at : at + size], DTYPES[_width(block)], offset=COLUMNS_BLOCK.size)
                 with np.errstate(over="ignore"):
-                    place.reshape(columns, vehicles)[...] = block.values
+                    target.reshape(columns, vehicles)[...] = block.values
             at += size
     except (struct.error, ValueError) as error:
         raise InvalidValueError(f"columns: {error}") from error

@@ -181,9 +181,9 @@ def decode_records(payload: Buffer, record: Record, read: Callable[[Cursor], T])
     cursor.skip(COUNT.size)
     if count * record.size > cursor.left:
         raise WireError("count", f"{record.name}: {count} records do not fit into {cursor.left} bytes")
-    found = tuple(read(cursor) for _ in range(count))
+    records = tuple(read(cursor) for _ in range(count))
     cursor.finish()
-    return found
+    return records
 
 
 TICK = Record(

@@ -150,7 +150,9 @@ def _packed_attitude(a: Any, b: Any, c: Any, d: Any) -> NDArray[np.uint32]:
     left, right = a + (b - a) * second, c + (d - c) * fourth
     scale = np.copysign(0.5 * STEPS / LARGEST_OTHER / np.sqrt(norm), left + (right - left) * later)
     others = b + (a - b) * (later | second), c + (b - c) * later, d + (c - d) * (later & fourth)
-    high, middle, low = (np.fmin(np.fmax(0.0, one * scale + 511.5), 1022.0).astype(np.uint32) for one in others)
+    high, middle, low = (
+        np.fmin(np.fmax(0.0, component * scale + 511.5), 1022.0).astype(np.uint32) for component in others
+    )
     largest = np.where(later, 2 + fourth, second).astype(np.uint32)
     return np.where((norm > 0.0) & (norm < np.inf), largest << 30 | high << 20 | middle << 10 | low, NO_TURN)
 
@@ -186,10 +188,10 @@ def unpacked_orientation(words: ArrayLike) -> NDArray[np.float64]:
     others = [((packed >> np.uint32(shift) & MASK) / STEPS * 2.0 - 1.0) * LARGEST_OTHER for shift in (20, 10, 0)]
     rest = np.sqrt(np.maximum(1.0 - sum(other * other for other in others), 0.0))
     largest = packed >> np.uint32(30)
-    found = [np.where(largest == k, rest, others[max(k - 1, 0)]) for k in range(4)]
+    candidates = [np.where(largest == k, rest, others[max(k - 1, 0)]) for k in range(4)]
     for k in range(3):  # before the largest component the others keep their index, after it they are one earlier
-        found[k] = np.where(largest > k, others[k], found[k])
-    return np.stack(found, axis=-1)
+        candidates[k] = np.where(largest > k, others[k], candidates[k])
+    return np.stack(candidates, axis=-1)
 
 
 class TelemetryFlag(IntFlag):

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.endpoints.vds1.inbox import Cars, Inbox, Senders
+from paddock.serve.endpoints.vds1.inbox import Address, Cars, Inbox, Senders
 from paddock.serve.hub import Endpoint, Hub, Send
-from paddock.serve.protection.address_cookies import Address
 from paddock.wire.vds1 import STATE_NAMES, STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.columns import Floats
 from paddock.world.frames import euler_from_quaternion, quaternion_conjugate, rotate
@@ -62,8 +61,8 @@ class Vds1Server(Endpoint):
         return {"port": self.port}
 
     async def _bound(self) -> socket.socket:
-        found = await self.hub.loop.getaddrinfo(self.hub.options.bind, self.port, type=socket.SOCK_DGRAM)
-        family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+        addresses = await self.hub.loop.getaddrinfo(self.hub.options.bind, self.port, type=socket.SOCK_DGRAM)
+        family, kind, protocol, _, address = min(addresses, key=lambda resolved: resolved[0] != socket.AF_INET)
         bound = socket.socket(family, kind, protocol)
         try:
             bound.setblocking(False)
@@ -79,8 +78,8 @@ class Vds1Server(Endpoint):
         """Return the configured address of states; PaddockError if it cannot be reached from the bound one."""
         host, port = split_address(state)
         try:
-            found = await self.hub.loop.getaddrinfo(host, port, family=bound.family, type=socket.SOCK_DGRAM)
-            address: Address = found[0][4]
+            addresses = await self.hub.loop.getaddrinfo(host, port, family=bound.family, type=socket.SOCK_DGRAM)
+            address: Address = addresses[0][4]
             with socket.socket(bound.family, socket.SOCK_DGRAM) as probe:
                 probe.bind((bound.getsockname()[0], 0))
                 probe.connect(address)
@@ -200,18 +199,21 @@ def sources(columns: tuple[str, ...]) -> dict[str, Source]:
         for wheel, axle in AXLES.items():
             named = tuple((pattern.format(wheel=wheel, axle=axle), factor) for pattern, factor in patterns)
             candidates[f"{quantity}_{wheel}"] = named
-    found = {name: next((one for one in named if one[0] in columns), None) for name, named in candidates.items()}
-    return {name: source for name, source in found.items() if source is not None}
+    source_of = {
+        name: next((candidate for candidate in named if candidate[0] in columns), None)
+        for name, named in candidates.items()
+    }
+    return {name: source for name, source in source_of.items() if source is not None}
 
 
 class StateMapping:
     """Converts blocks of certain columns to STATE values; missing ones are 0."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
-        found = sources(columns)
-        self._targets = np.array([ROW[name] for name in found], np.intp)
-        self._columns = np.array([columns.index(column) for column, _ in found.values()], np.intp)
-        self._factors = np.array([factor for _, factor in found.values()], np.float64)[:, None]
+        source_of = sources(columns)
+        self._targets = np.array([ROW[name] for name in source_of], np.intp)
+        self._columns = np.array([columns.index(column) for column, _ in source_of.values()], np.intp)
+        self._factors = np.array([factor for _, factor in source_of.values()], np.float64)[:, None]
         self._measured = [ROW[name] for name in MEASURED]
         self._true = [ROW[true] for _, true in MEASURED.values()]
         readings = {name: reading for name, (reading, _) in MEASURED.items() if reading in columns}

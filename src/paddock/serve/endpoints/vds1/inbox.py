@@ -6,7 +6,10 @@ count, and it is sent no more bytes than it sends.
 """
 
 import asyncio
+import hashlib
+import secrets
 import socket
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
@@ -17,12 +20,39 @@ import numpy as np
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.scenario.serve import is_loopback
 from paddock.serve.hub import Endpoint, Hub
-from paddock.serve.protection.address_cookies import LIFE, Address, AddressCookies
 from paddock.serve.protection.admission import Allowance, LimitedLog
 from paddock.wire import WireError
-from paddock.wire.vds1 import STATE_RECORD, CarCommand, Subscribe, decode, encode_cookie
+from paddock.wire.vds1 import STATE_RECORD, CarCommand, Cookie, Subscribe, decode, encode_cookie
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
+
+Address = tuple[Any, ...]  # as in the socket module: (host, port), and two more numbers for IPv6
+LIFE = 30.0  # s: a cookie is valid until the end of the period after its own
+
+
+class AddressCookies:
+    """Makes and checks cookies without remembering them: a hash of address, period and a secret of this process."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+
+    def cookie(self, address: Address, period: int) -> Cookie:
+        """Return the cookie of an address in a period."""
+        text = f"{address[0]} {address[1]} {period}".encode()
+        return Cookie(*struct.unpack("<II", hashlib.blake2b(text, key=self._secret, digest_size=8).digest()))
+
+    def fresh(self, address: Address, now: float) -> Cookie:
+        """Return the cookie to send at a time, s."""
+        return self.cookie(address, int(now // LIFE))
+
+    def valid_until(self, address: Address, message: CarCommand | Subscribe, now: float) -> float:
+        """Return until when (s) a message proves that its sender receives at its address; 0: it does not."""
+        if isinstance(message, Subscribe):
+            for period in (int(now // LIFE), int(now // LIFE) - 1):
+                if self.cookie(address, period)[:2] == message[:2]:
+                    return (period + 2) * LIFE
+        return 0.0
+
 
 SILENCE = 2.0  # s of silence after which a sender is forgotten
 PAUSE = 1.0  # s after which any sequence number counts as a restart
@@ -145,7 +175,7 @@ class Senders:
         gone = [address for address, client in self.known.items() if not client.subscribed(now)]
         for address in gone:
             del self.known[address]
-        for address in [one for one, client in self.strangers.items() if now - client.last_seen > SILENCE]:
+        for address in [stranger for stranger, client in self.strangers.items() if now - client.last_seen > SILENCE]:
             del self.strangers[address]
         return len(gone)
 
@@ -196,12 +226,12 @@ class Cars:
 
     def radii(self) -> dict[str, Floats]:
         """Return fleet -> (n,) radius of the wheels in m, for known fleets of cars."""
-        found = {}
+        radius_of = {}
         for layout in self.layout.fleets if self.layout is not None else ():
             fleet = self._fleets.get(layout.name)
             if layout.kind == "car" and fleet is not None and np.shape(fleet.radius) in ((), (layout.n,)):
-                found[layout.name] = np.broadcast_to(np.asarray(fleet.radius, np.float64), layout.n)
-        return found
+                radius_of[layout.name] = np.broadcast_to(np.asarray(fleet.radius, np.float64), layout.n)
+        return radius_of
 
     def trouble(self, vehicle: int) -> str:
         """Return why commands cannot drive this vehicle; empty if they can."""
@@ -235,8 +265,8 @@ class Cars:
             with suppress(PaddockError):  # the simulation is ending
                 fleets = (await self._hub.request("metadata", CLIENT, fresh=True)).result["fleets"]
                 self._fleets = {tree["name"]: await self._fleet(tree) for tree in fleets if tree["kind"] == "car"}
-                found = (await self._hub.request("overrides", CLIENT, fresh=True)).result
-                self._overrides = {id: order["behaviour"] for order in found for id in order["ids"].tolist()}
+                overrides = (await self._hub.request("overrides", CLIENT, fresh=True)).result
+                self._overrides = {id: order["behaviour"] for order in overrides for id in order["ids"].tolist()}
             self.asking = changes != self._changes
             self._changed()
             if not self.asking:

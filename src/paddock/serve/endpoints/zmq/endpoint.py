@@ -444,19 +444,21 @@ def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[st
     if isinstance(body, requests.Call):
         if body.method not in CALLS:
             raise unknown_name("operation", body.method, CALLS)
-        given = {**body.arguments, **({"state": body.blob} if body.blob else {})}
-        return body.method, CALLS[body.method].checked(given)
+        arguments = {**body.arguments, **({"state": body.blob} if body.blob else {})}
+        return body.method, CALLS[body.method].checked(arguments)
     if not isinstance(body, requests.Direct):
         raise InvalidValueError(f"{type(body).__name__} is no operation of the simulation")
-    name, given = body.operation, dict(body.arguments)
-    if name == "command_many" and "at_tick" in given:
+    name, arguments = body.operation, dict(body.arguments)
+    if name == "command_many" and "at_tick" in arguments:
         raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
-    if name == "command_many" and not len(given["ids"]):
+    if name == "command_many" and not len(arguments["ids"]):
         raise InvalidValueError("a command needs at least one vehicle: the list of ids is empty")
     for key in ("commands", "control"):  # by the names of the vehicles
-        if given.get(key) is not None:
-            given[key] = {one if isinstance(one, str) else name_of(one): v for one, v in given[key].items()}
-    return name, OPERATIONS[name].checked(given)
+        if arguments.get(key) is not None:
+            arguments[key] = {
+                vehicle if isinstance(vehicle, str) else name_of(vehicle): v for vehicle, v in arguments[key].items()
+            }
+    return name, OPERATIONS[name].checked(arguments)
 
 
 def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes:
