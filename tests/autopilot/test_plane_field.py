@@ -153,7 +153,7 @@ def test_the_motor_of_a_thrown_plane_starts_after_its_delay() -> None:
     for k in range(100):
         autopilot.sensors.accel_x = 20.0 if k == 10 else 0.0
         autopilot.estimate = still._replace(vn=8.0 if k >= 10 else 0.0)
-        run._wait(mode, 0.02)
+        run._detect_launch(mode, 0.02)
         if run.launched:
             break
     assert k == 10 + 15 and not mode.plane.suppressed  # 0.3 s after the throw

@@ -291,7 +291,7 @@ def test_packets_by_service(tmp_path: Path) -> None:
 def test_counts_of_services_in_saved_states() -> None:
     with paddock.load(scenario()) as sim:
         tree = unpack(sim.save())
-        for wrong in (np.zeros((3, 5), np.int64), np.full((3, 4), -1), np.zeros((3, 4))):
+        for wrong in (np.zeros((3, 6), np.int64), np.full((3, 5), -1), np.zeros((3, 5))):
             tree["radio"]["packets"]["services"] = wrong
             with pytest.raises(PaddockError, match=r"radio\.packets\.services"):
                 sim.restore(pack(tree))

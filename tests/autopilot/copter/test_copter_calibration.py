@@ -25,7 +25,7 @@ def test_a_calibration_measures_gyro_bias_and_ground_pressure(rig: Any) -> None:
     autopilot.outbox.clear()
     assert int(autopilot.command(CALIBRATE, (1.0, 0.0, 1.0)).result) == 5  # in progress
     gyro, pressure = [], []
-    while autopilot.calibration.wanted:
+    while autopilot.calibration.sensors:
         craft.step()
         gyro.append(craft.data.row[COLUMN["gyro_x"] : COLUMN["gyro_x"] + 3].copy())
         pressure.append(craft.data.row[COLUMN["pressure"]])
@@ -48,7 +48,7 @@ def test_the_level_of_accelerometers_and_a_motion_that_fails(rig: Any) -> None:
     autopilot = craft.autopilot
     assert int(autopilot.command(CALIBRATE, (0.0, 0.0, 0.0, 0.0, 4.0)).result) == 5
     force = []
-    while autopilot.calibration.wanted:
+    while autopilot.calibration.sensors:
         craft.step()
         force.append(craft.data.row[COLUMN["accel_x"] : COLUMN["accel_x"] + 3].copy())
     expected = np.mean(force, axis=0) + np.array([0.0, 0.0, 9.80665])
