@@ -138,7 +138,7 @@ class Avoidance:
 
     def __init__(self, distance: Floats, speed: Floats, own: float) -> None:
         """`distance` and `speed` (n or 1) of the vehicles; `own`: the share of the vehicles of their own fleet."""
-        self.given = np.stack([np.where(distance > 0.0, 2.0 * distance + LEAD * speed, 0.0), speed])
+        self.distances = np.stack([np.where(distance > 0.0, 2.0 * distance + LEAD * speed, 0.0), speed])
         self.own = own
         self.grid = NeighbourGrid(SPEC)
 
@@ -153,7 +153,7 @@ class Avoidance:
         n = own.shape[1]
         block = np.concatenate([own[ROWS], *(poses[ROWS] for poses in others)], axis=1)
         seen = np.ascontiguousarray(np.vstack([block, np.zeros((3, block.shape[1]))]))
-        seen[6:8, chosen] = self.given
+        seen[6:8, chosen] = self.distances
         seen[8, :n], seen[8, n:] = self.own, 1.0
         first = n
         for poses, columns in zip(others, spared, strict=True):
@@ -161,7 +161,7 @@ class Avoidance:
             first += poses.shape[1]
         result = np.zeros((len(Urge._fields), seen.shape[1]))
         if others or self.own > 0.0:
-            self.grid.run(seen, seen.shape[1], float(self.given[0].max()), np.zeros(1), result)
+            self.grid.run(seen, seen.shape[1], float(self.distances[0].max()), np.zeros(1), result)
         if obstacles is not None and obstacles.count:
             avoid_obstacles(seen, n, obstacles.solids, result)
         pushes = result[:, :n]

@@ -104,11 +104,11 @@ class CSource:
         return self._structs[type_]
 
     def _unused(self, name: str) -> str:
-        found, k = f"{name}_t" if not name.startswith("m_") else name, 2
-        while found in self._names:
-            found, k = f"{name}_{k}", k + 1
-        self._names.add(found)
-        return found
+        unused, k = f"{name}_t" if not name.startswith("m_") else name, 2
+        while unused in self._names:
+            unused, k = f"{name}_{k}", k + 1
+        self._names.add(unused)
+        return unused
 
 
 def c_field(name: str) -> str:
@@ -216,7 +216,7 @@ class _Body:
                 parts = [self._truth(value) for value in values]
                 return Typed(f"({f' {LOGIC[type(op)]} '.join(parts)})", TRUTH)
             case ast.Compare(left=left, ops=ops, comparators=others):
-                terms = [self._number(one) for one in (left, *others)]
+                terms = [self._number(value) for value in (left, *others)]
                 if unknown := [op for op in ops if type(op) not in COMPARISONS]:
                     raise self._refused(node, f"comparison {type(unknown[0]).__name__}")
                 pairs = [f"({a} {COMPARISONS[type(op)]} {b})" for a, op, b in zip(terms, ops, terms[1:], strict=False)]
@@ -391,8 +391,8 @@ def compiler() -> str:
     """Return the C compiler of this machine: $CC, or the first one that is found."""
     wanted = os.environ.get("CC", "").split()[:1]
     for name in (*wanted, *COMPILERS):
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     looked = ", ".join((*wanted, *COMPILERS))
     raise PaddockError(f"there is no C compiler ({looked}): install one, or set CC to its path")
 

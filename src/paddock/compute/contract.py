@@ -50,15 +50,15 @@ def _check_function(spec: KernelSpec) -> None:
     code = spec.function.__code__
     place = code_place(code.co_filename, code.co_firstlineno)
     try:
-        given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
+        arguments = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
         for function in reached(spec.function):  # refuses what has no compiled twin
             taken: Iterable[tuple[str, Argument]] = ()
             if function.__code__ is code:
-                _check_arguments(spec, given)
-                taken = zip(code.co_varnames, given, strict=False)
+                _check_arguments(spec, arguments)
+                taken = zip(code.co_varnames, arguments, strict=False)
             for line, problem in _problems(function, dict(taken)):
                 raise CodeError(f"{code_place(function.__code__.co_filename, line)}: {problem}")
-        result = spec.function(*map(_sample, given))
+        result = spec.function(*map(_sample, arguments))
     except CodeError:
         raise
     except PaddockError as error:
@@ -66,7 +66,7 @@ def _check_function(spec: KernelSpec) -> None:
     except (ArithmeticError, ValueError):  # compiled code returns NaN there, and the compiler finds the rest
         return
     except IndexError as error:
-        if any(isinstance(a, Shared) and a.tables for a in given):  # of another shape than the sample
+        if any(isinstance(a, Shared) and a.tables for a in arguments):  # of another shape than the sample
             return
         raise code_error(error) from error
     except Exception as error:
@@ -82,13 +82,13 @@ def _check_function(spec: KernelSpec) -> None:
         raise CodeError(f"{place}: {code.co_name}() must return {wanted} of numbers, not {result!r:.100}")
 
 
-def _check_arguments(spec: KernelSpec, given: list[Argument]) -> None:
+def _check_arguments(spec: KernelSpec, arguments: list[Argument]) -> None:
     """Refuse a function that cannot be called with these arguments: the error of the call would name no line of it."""
     signature = inspect.signature(spec.function)
     try:
-        signature.bind(*given)
+        signature.bind(*arguments)
     except TypeError:
-        names, what = ", ".join(a.name for a in given), spec.name.rpartition("-")[2]
+        names, what = ", ".join(a.name for a in arguments), spec.name.rpartition("-")[2]
         plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
         own = signature.replace(parameters=plain, return_annotation=signature.empty)
         text = f"{spec.function.__name__}{own} cannot be called as"
@@ -100,23 +100,23 @@ def _problems(function: FunctionType, arguments: Mapping[str, Argument]) -> Iter
     known = {**vars(builtins), **function.__globals__}
     named = {*function.__globals__, *function.__code__.co_varnames}
     instructions = list(dis.get_instructions(function))
-    changed = {one.argval for one in instructions if one.opname.startswith("STORE_FAST")}
-    for one, after in zip(instructions, [*instructions[1:], None], strict=True):
-        line = one.positions.lineno if one.positions else None
-        if one.opname == "IMPORT_NAME":
-            yield line, f"import {one.argval!r} at the top of the file, not inside {function.__name__}()"
-        elif after is not None and after.argrepr in ("**", "**=") and type(one.argval) is not int:
+    changed = {op.argval for op in instructions if op.opname.startswith("STORE_FAST")}
+    for op, after in zip(instructions, [*instructions[1:], None], strict=True):
+        line = op.positions.lineno if op.positions else None
+        if op.opname == "IMPORT_NAME":
+            yield line, f"import {op.argval!r} at the top of the file, not inside {function.__name__}()"
+        elif after is not None and after.argrepr in ("**", "**=") and type(op.argval) is not int:
             yield line, "x ** y: use power(x, y) of paddock.compute.math; a whole number as y is valid"
-        elif one.opname == "LOAD_GLOBAL" and one.argval not in known:
-            yield line, reason(NameError(name=one.argval), named)
-        elif one.opname.startswith("LOAD_FAST") and after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            name = one.argval if isinstance(one.argval, str) else one.argval[-1]
+        elif op.opname == "LOAD_GLOBAL" and op.argval not in known:
+            yield line, reason(NameError(name=op.argval), named)
+        elif op.opname.startswith("LOAD_FAST") and after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            name = op.argval if isinstance(op.argval, str) else op.argval[-1]
             argument = arguments.get(name) if name not in changed else None
-            if isinstance(argument, Rows | Shared | Bundle) and not hasattr(given := _sample(argument), after.argval):
-                yield line, reason(AttributeError(name=after.argval, obj=given), ())
-        elif one.opname == "LOAD_GLOBAL":
+            if isinstance(argument, Rows | Shared | Bundle) and not hasattr(sample := _sample(argument), after.argval):
+                yield line, reason(AttributeError(name=after.argval, obj=sample), ())
+        elif op.opname == "LOAD_GLOBAL":
             attribute = after.argval if after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
-            if problem := _foreign(known[one.argval], one.argval, attribute):
+            if problem := _foreign(known[op.argval], op.argval, attribute):
                 yield line, problem
 
 
@@ -169,10 +169,10 @@ def compile_error(error: Exception) -> Exception:
     why = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
     place = PLACE.search(text)
     where = f"{code_place(place[1], int(place[2]))}: " if place else ""
-    if place and (found := ATTRIBUTE.match(why)):
+    if place and (unknown := ATTRIBUTE.match(why)):
         file = os.path.abspath(place[1])
-        modules = [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == file]
-        fields = getattr(next((getattr(one, found[2], None) for one in modules), None), "_fields", ())
-        known = f"; {suggestion(found[1], fields)}" if fields else ""
-        return CodeError(f"{where}unknown attribute {found[1]!r} of {found[2]}{known}")
+        modules = [module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == file]
+        fields = getattr(next((getattr(module, unknown[2], None) for module in modules), None), "_fields", ())
+        known = f"; {suggestion(unknown[1], fields)}" if fields else ""
+        return CodeError(f"{where}unknown attribute {unknown[1]!r} of {unknown[2]}{known}")
     return CodeError(f"{where}cannot be compiled: {why:.300}")

@@ -155,8 +155,8 @@ def alarm_arrays(n: int, dtype: str = "float64") -> tuple[Any, ...]:
 def cuda_source(spec: KernelSpec) -> str:
     """Return the Python source of the CUDA kernel: load a vehicle's rows, loop over the substeps, store the rows."""
     moving = [a for a in spec.arguments if isinstance(a, Rows) and a.access != "read"]
-    given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
-    passed = ", ".join(a.name if isinstance(a, Value) else f"{a.name}_now" for a in given)
+    arguments = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
+    passed = ", ".join(a.name if isinstance(a, Value) else f"{a.name}_now" for a in arguments)
     step = [f"{', '.join(f'{a.name}_new' for a in moving)} = function({passed})"]
     names, loops = ["substeps", *parameter_names(spec.arguments)], ["for _ in range(substeps):"]
     if spec.crash_sink is not None:
@@ -171,7 +171,7 @@ def cuda_source(spec: KernelSpec) -> str:
         cast = ", ".join(f"number({a.name}_new.{f})" for f in fields(a.fields))
         step += [f"{a.name}_now = {a.name}_tuple({cast})"]
     lines = [f"def kernel(n, {', '.join(names)}):", "    i = cuda.grid(1)", "    if i < n:"]
-    lines += [f"        {a.name}_now = {_loaded(a)}" for a in given if not isinstance(a, Value)]
+    lines += [f"        {a.name}_now = {_loaded(a)}" for a in arguments if not isinstance(a, Value)]
     lines += ["        " + line for line in loops]
     lines += ["        " + "    " * len(loops) + line for line in step]
     for a in moving:

@@ -50,9 +50,9 @@ def prepare_kernels(
         for helper in helpers:
             helper.join()
         work.in_this_process()
-    for one, n in wanted if apart else ():
+    for built, n in wanted if apart else ():
         with suppress(Exception):  # the first call of the kernel reports it
-            one.compile(n)
+            built.compile(n)
     return len(missing)
 
 
@@ -120,16 +120,16 @@ class _Work:
 class _Pickler(pickle.Pickler):
     """Pickles functions by name, and those that `bound` made by their parts."""
 
-    def reducer_override(self, thing: Any) -> Any:
-        if isinstance(thing, FunctionType) and "bindings" in thing.__dict__:
-            return bound, (thing.__dict__["plain"], thing.__dict__["bindings"])
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, FunctionType) and "bindings" in value.__dict__:
+            return bound, (value.__dict__["plain"], value.__dict__["bindings"])
         return NotImplemented
 
 
-def dumps(thing: Any) -> bytes:
+def dumps(spec: Any) -> bytes:
     """Return a spec as bytes for a worker."""
     file = io.BytesIO()
-    _Pickler(file).dump(thing)
+    _Pickler(file).dump(spec)
     return file.getvalue()
 
 

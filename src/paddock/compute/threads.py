@@ -73,13 +73,13 @@ class DirectCall:
         self._kernel = kernel
         self._serial: Any = None  # the function for small fleets, once it has run: the first call compiles
 
-    def __call__(self, given: tuple[Any, ...]) -> None:
+    def __call__(self, arguments: tuple[Any, ...]) -> None:
         """Call with all arguments, of which the first is the number of vehicles."""
-        if given[0] >= SERIAL_BELOW or self._serial is None:
-            self._kernel.watch(*given)
-            self._serial = self._kernel.built(False)[0] if given[0] < SERIAL_BELOW else None
+        if arguments[0] >= SERIAL_BELOW or self._serial is None:
+            self._kernel.watch(*arguments)
+            self._serial = self._kernel.built(False)[0] if arguments[0] < SERIAL_BELOW else None
             return
-        self._serial(*given)
+        self._serial(*arguments)
 
 
 def launch(threads: int | None, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

@@ -102,12 +102,12 @@ class ContactStage:
         table = self._table(roster, bodies, resting, gathered, tick)
         numbered = np.searchsorted(bodies, pairs)
         dt, gravity = self.world.clock.dt, float(self.world.environment[0])
-        bump, found = resolve(table, numbered, dt, max(WAKE_SPEED, 3.0 * gravity * dt))
-        if not len(found):
+        bump, touches = resolve(table, numbered, dt, max(WAKE_SPEED, 3.0 * gravity * dt))
+        if not len(touches):
             return
         self._apply(roster, bodies, bump)
-        touched = (found[:, 8] > 0.0) & (found[:, 1] != GROUND)
-        self.contacts = found[touched]
+        touched = (touches[:, 8] > 0.0) & (touches[:, 1] != GROUND)
+        self.contacts = touches[touched]
         self.contacts[:, :2] = bodies[self.contacts[:, :2].astype(np.int64)]
         if len(self.contacts):
             self._record(roster, tick)
@@ -138,15 +138,15 @@ class ContactStage:
 
     def _falling(self, roster: Roster, gathered: Floats | None, tick: int) -> Ints:
         """Return the bodies that the ground may hold and that are not asleep."""
-        found = [np.zeros(0, np.int64)]
+        awake_bodies = [np.zeros(0, np.int64)]
         if gathered is not None and roster.falls:
             return np.flatnonzero((gathered[7:13] != 0.0).any(axis=0) & roster.falling)
         for part in roster.parts if roster.falls else ():
             if part.falls:
                 poses = part.program.fleet.by_key(part.program.pose_block(tick))
                 awake = np.flatnonzero((poses[7:13] != 0.0).any(axis=0))
-                found.append(awake + part.first)
-        return np.concatenate(found)
+                awake_bodies.append(awake + part.first)
+        return np.concatenate(awake_bodies)
 
     def _table(self, roster: Roster, bodies: Ints, resting: Ints, gathered: Floats | None, tick: int) -> Floats:
         """Return the table of the bodies that take part."""
@@ -164,10 +164,10 @@ class ContactStage:
         """Return height (m), slopes and friction of the ground at places, (4, n)."""
         scenery = self.world.scenery
         if scenery is not None and scenery.uneven:
-            found = scenery.ground.at(x, y, self.world.environment)
+            ground = scenery.ground.at(x, y, self.world.environment)
         else:
-            found = vectorised(surface)(x, y, Environment(*self.world.environment.tolist()))
-        return np.stack([np.broadcast_to(values, x.shape) for values in found])
+            ground = vectorised(surface)(x, y, Environment(*self.world.environment.tolist()))
+        return np.stack([np.broadcast_to(values, x.shape) for values in ground])
 
     def _apply(self, roster: Roster, bodies: Ints, bump: Floats) -> None:
         """Change the states of the bodies that were bumped."""
@@ -268,7 +268,9 @@ class ContactStage:
         if self._disarmed is None:
             able = [p for p in self.programs.values() if p.contact and ARMED in column_index(p.model.command)]
             rows = [np.flatnonzero(p.fleet.tables[CONTACT][LAST["disarmed"], : p.fleet.n]) for p in able]
-            self._disarmed = [(program, found) for program, found in zip(able, rows, strict=True) if len(found)]
+            self._disarmed = [
+                (program, disarmed) for program, disarmed in zip(able, rows, strict=True) if len(disarmed)
+            ]
         return self._disarmed
 
     def repair(self, program: FleetProgram, rows: Ints) -> None:
@@ -291,18 +293,18 @@ class ContactStage:
         roster.candidates.forget()
         table = self._table(roster, bodies, np.zeros(0, np.int64), None, self.world.clock.tick)
         table[7:13], table[ROW.asleep] = 0.0, 0.0
-        _, found = resolve(table, pairs, self.world.clock.dt, WAKE_SPEED)
-        deep = found[found[:, 10] > 10.0 * SLOP]
+        _, touches = resolve(table, pairs, self.world.clock.dt, WAKE_SPEED)
+        deep = touches[touches[:, 10] > 10.0 * SLOP]
         if not len(deep):
             return
         worst = deep[np.argmax(deep[:, 10])]
-        one, two = (roster.name(int(body)) for body in sorted(worst[:2]))
+        first, second = (roster.name(int(body)) for body in sorted(worst[:2]))
         more = "" if len(deep) == 1 else f" (and {len(deep) - 1} other pairs)"
-        text = f"{one!r} and {two!r} overlap by {worst[10]:.2f} m at the start{more}"
+        text = f"{first!r} and {second!r} overlap by {worst[10]:.2f} m at the start{more}"
         if self.settings.overlap == "refuse":
             where = self._place_of(int(min(worst[:2])), roster)
             raise InvalidValueError(f"{where}: {text}; move one, or set contact.overlap: resolve")
-        self.events.report(self.world.clock.tick, "overlap", one, text)
+        self.events.report(self.world.clock.tick, "overlap", first, text)
 
     def _place_of(self, body: int, roster: Roster) -> str:
         """Return where the user wrote the start of a body."""

@@ -213,15 +213,15 @@ class ConeBodies:
 
     def ids(self, programs: dict[str, FleetProgram]) -> Ints:
         """Return the ids of the cones that are in the world, ascending."""
-        found = [programs[name].fleet.ids for name in self.homes if name in programs]
-        return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
+        ids = [programs[name].fleet.ids for name in self.homes if name in programs]
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *ids]))
 
     def touch(self, pairs: Ints, cars: dict[int, int], cones: Ints, touched_by: dict[int, int]) -> None:
         """Remember which car has touched which cone, from pairs of ids (k, 2)."""
         which = np.isin(pairs, cones)
         some = which.any(axis=1)
-        for (first, second), (one, other) in zip(pairs[some].tolist(), which[some].tolist(), strict=True):
-            for cone, by, is_cone in ((first, second, one), (second, first, other)):
+        for (first, second), (first_is, second_is) in zip(pairs[some].tolist(), which[some].tolist(), strict=True):
+            for cone, by, is_cone in ((first, second, first_is), (second, first, second_is)):
                 if is_cone and by in cars:
                     touched_by[cone] = cars[by]
                 elif is_cone and by in touched_by:
@@ -229,7 +229,7 @@ class ConeBodies:
 
     def fallen(self, programs: dict[str, FleetProgram], tick: int, race: RaceState) -> list[tuple[int, int]]:
         """Return car and cone of those that are down or out since the last call."""
-        found = []
+        fallen = []
         waiting = [cone for cone in race.touched_by if cone not in race.counted]
         for name, homes in self.homes.items() if waiting else ():
             if name not in programs:
@@ -242,9 +242,9 @@ class ConeBodies:
             moved = ((pose[:2].T - home) ** 2).sum(axis=1) > (2.0 * self._radius[name]) ** 2
             lies = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < UPRIGHT
             for cone in sorted(fleet.ids[rows[moved | lies]].tolist()):
-                found.append((race.touched_by[cone], cone))
+                fallen.append((race.touched_by[cone], cone))
                 race.counted.add(cone)
-        return found
+        return fallen
 
     def name(self, number: int, programs: dict[str, FleetProgram]) -> str:
         """Return the name of a cone by its id."""

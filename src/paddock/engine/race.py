@@ -116,7 +116,7 @@ class RulesStage:
         """Return id, name and program of the vehicles that take part now."""
         assert self.scenario.rules is not None
         chosen = self.scenario.rules.vehicles
-        found = []
+        members = []
         for program in self.programs.values():
             if not program.races:
                 continue
@@ -125,8 +125,8 @@ class RulesStage:
             for row in fleet.rows.tolist():
                 name, number = fleet.vehicle_name(row), int(fleet.ids[row])
                 if whole or name in (chosen or ()):
-                    found.append((number, name, program))
-        return found
+                    members.append((number, name, program))
+        return members
 
     def begin(self) -> None:
         """Take up the cars of the scenario; InvalidValueError if it has vehicles, but none takes part."""
@@ -161,7 +161,7 @@ class RulesStage:
         self._present = np.isin(self.race.ids, [number for number, _, _ in vehicles])
         self._poses = np.full((13, len(self.race.ids)), np.nan)
         gates, cones = len(self.course.gates), len(self.course.cones)
-        self._found = np.zeros((timing.most_found(len(self.race.ids), gates, cones), timing.FOUND_COLUMNS))
+        self._marks = np.zeros((timing.most_found(len(self.race.ids), gates, cones), timing.FOUND_COLUMNS))
         self._cone_ids = self.cones.ids(self.programs)
         self._take_up(np.flatnonzero((self.race.table[timing.KNOWN] == 0.0) & self._present))
 
@@ -192,8 +192,8 @@ class RulesStage:
             if self._racing:
                 table[timing.POINT] = self._shapes[timing.NOSE, cars]
             hit, time = np.ones_like(self.race.hit), self.world.clock.time
-            given = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
-            timing.look_at_cars(*given, hit, time, self.world.clock.dt, self._found)
+            arguments = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
+            timing.look_at_cars(*arguments, hit, time, self.world.clock.dt, self._marks)
             rows = [*range(timing.PROGRESS + 1), timing.POINT]
             self.race.table[np.ix_(rows, cars)] = table[rows]
 
@@ -220,16 +220,16 @@ class RulesStage:
     def run(self, tick: int) -> None:
         """Follow all cars, and apply the rules to what has happened in this tick."""
         clock = self.world.clock
-        given = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
-        count = timing.look_at_cars(*given, self.race.hit, clock.time, clock.dt, self._found)
+        arguments = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
+        count = timing.look_at_cars(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
         if self.cones.homes:
             self._look_at_cones(tick)
         if count:
-            found = self._found[:count]
-            for k in np.lexsort((found[:, 1], found[:, 0], found[:, 3])).tolist():
-                kind, car, number = (int(value) for value in found[k, :3].tolist())
+            marks = self._marks[:count]
+            for k in np.lexsort((marks[:, 1], marks[:, 0], marks[:, 3])).tolist():
+                kind, car, number = (int(value) for value in marks[k, :3].tolist())
                 if self.race.table[timing.STATUS, car] < STOPPED:
-                    self._apply(kind, car, number, (tick - 1 + float(found[k, 3])) / clock.rate, tick)
+                    self._apply(kind, car, number, (tick - 1 + float(marks[k, 3])) / clock.rate, tick)
 
     def _apply(self, kind: int, car: int, number: int, time: float, tick: int) -> None:
         match kind:

@@ -77,17 +77,17 @@ class Batch:
     world's vehicles; the rest are the task's settings and options.
     """
 
-    def __init__(self, task: LearningTask, worlds: int, players: int = 1, **given: Any) -> None:
+    def __init__(self, task: LearningTask, worlds: int, players: int = 1, **values: Any) -> None:
         if not is_whole(worlds) or worlds < 1:
             raise InvalidValueError(f"the number of worlds must be a whole number >= 1, not {worlds!r}")
         worlds = int(worlds)
         self.task, self.worlds, self.players = task, worlds, players
         self.size = players + task.scripted  # vehicles of a world
         self.n = worlds * self.size
-        model = given.pop("model", None) or task.model
+        model = values.pop("model", None) or task.model
         if model not in (task.model, *task.levels):
             raise unknown_name(f"model of {task.name}", str(model), (task.model, *task.levels))
-        rate, ticks = given.pop("rate", None), given.pop("ticks", None)
+        rate, ticks = values.pop("rate", None), values.pop("ticks", None)
         self.rate, self.ticks = (
             _checked_rate(task.rate if rate is None else rate),
             task.ticks if ticks is None else ticks,
@@ -95,21 +95,21 @@ class Batch:
         if not is_whole(self.ticks) or self.ticks < 1:
             raise InvalidValueError(f"ticks: a step takes a whole number of ticks, at least 1, not {ticks!r}")
         self.ticks = int(self.ticks)
-        entry = {key: given.pop(key, None) for key in (*VEHICLE_KEYS, "world")}
+        entry = {key: values.pop(key, None) for key in (*VEHICLE_KEYS, "world")}
         self.scenario = scenario_of(task, model, self.n, self.rate, entry)
         self.world = new_world(self.scenario)
         self.program = build_program(self.world, self.scenario, self.scenario.vehicles[0], _place)
         self.model = self.program.model
-        contact = bool(given.pop("contact", False))
+        contact = bool(values.pop("contact", False))
         self.touching = TouchingMotion(task, self) if contact else None
-        settings = {name: given.pop(name) for name in task.settings if name in given}
+        settings = {name: values.pop(name) for name in task.settings if name in values}
         self.course: TaskCourse = task.prepare(settings, self)
         counts = {"size": self.size, "players": players}
         derived: dict[str, float] = {n: value for n, value in counts.items() if n in column_index(task.options)}
         derived |= self.course.options
-        if taken := [name for name in given if name in derived]:
+        if taken := [name for name in values if name in derived]:
             raise InvalidValueError(f"option {taken[0]!r} of {task.name} follows from track and vehicle: leave it out")
-        self.options = task.option_values({**derived, **given})
+        self.options = task.option_values({**derived, **values})
         self._allocate()
         self._compile()
         self._calls = self._step_calls(direct=False)
@@ -309,14 +309,14 @@ class Batch:
             self.touching.place(self, rows)
 
 
-def ready(direct: bool, kernel: Kernel, *given: Any) -> Callable[[], Any]:
+def ready(direct: bool, kernel: Kernel, *arguments: Any) -> Callable[[], Any]:
     """Return the call of a kernel with its arguments: a launch, or for few vehicles the compiled function itself.
 
     A launch takes longer than the work on one vehicle; but the first call compiles, and only a launch explains errors.
     """
-    if direct and given[0] < SERIAL_BELOW:
-        return partial(entry_point(kernel.built(False)[0], *given), *given)
-    return partial(kernel.watch, *given)
+    if direct and arguments[0] < SERIAL_BELOW:
+        return partial(entry_point(kernel.built(False)[0], *arguments), *arguments)
+    return partial(kernel.watch, *arguments)
 
 
 def _place(*path: str | int) -> str:

@@ -97,9 +97,9 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
 
     def __init__(
-        self, task: str, render_mode: str | None = None, max_episode_steps: int | None = None, **given: Any
+        self, task: str, render_mode: str | None = None, max_episode_steps: int | None = None, **options: Any
     ) -> None:
-        self.batch = Batch(find_task(task), 1, **given)
+        self.batch = Batch(find_task(task), 1, **options)
         self.render_mode = checked_render_mode(render_mode)
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.batch.step_time)}
         self.action_space: Any = action_space(self.batch)
@@ -159,10 +159,10 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        **given: Any,
+        **options: Any,
     ) -> None:
         learning_task = find_task(task)
-        self.batch = Batch(learning_task, num_envs, **given)
+        self.batch = Batch(learning_task, num_envs, **options)
         self.num_envs = num_envs = self.batch.worlds
         self.render_mode = checked_render_mode(render_mode)
         self.autoreset_mode = _autoreset(autoreset_mode)

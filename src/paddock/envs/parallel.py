@@ -46,13 +46,13 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
         agents: int | None = None,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
-        **given: Any,
+        **options: Any,
     ) -> None:
         count = task.agents if agents is None else agents
         if not is_whole(count) or count < 1:
             raise InvalidValueError(f"agents must be a whole number >= 1, not {count!r}")
         count = int(count)
-        self.batch = Batch(task, 1, count, **given)
+        self.batch = Batch(task, 1, count, **options)
         self.metadata = {**self.metadata, "name": f"paddock_{task.name}"}
         self.render_mode = checked_render_mode(render_mode)
         self.possible_agents = [f"{task.agent_name}_{k}" for k in range(count)]
@@ -133,8 +133,8 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
 NOT_YET = "there is no episode yet: call reset() before step()"
 
 
-def parallel_env(task: str, **given: Any) -> PaddockParallelEnv:
+def parallel_env(task: str, **options: Any) -> PaddockParallelEnv:
     """Return the environment of a task for several vehicles, e.g. `parallel_env("pursuit", agents=3)`."""
     if task not in parallel_tasks():
         raise unknown_name("task for several vehicles", task, parallel_tasks())
-    return PaddockParallelEnv(find_task(task), **given)
+    return PaddockParallelEnv(find_task(task), **options)

@@ -66,9 +66,9 @@ class PaddockVecEnv(VecEnv):  # type: ignore[misc]
         """Refuse: the worlds have no attributes of their own."""
         raise PaddockError(f"{attr_name}: worlds of a batch have no attributes of their own; make a new environment")
 
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **given: Any) -> list[Any]:
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **keywords: Any) -> list[Any]:
         """Call a method of the vector environment once."""
-        result = getattr(self.envs, method_name)(*args, **given)
+        result = getattr(self.envs, method_name)(*args, **keywords)
         return [result] * len(list(self._get_indices(indices)))
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:

@@ -293,13 +293,13 @@ def disturb_scan(
 
 
 def disturb_scans(
-    found: Any, key: int, streams: Any, purpose: int, tick: int, noise: float, lost: float, low: float, high: float,
+    distances: Any, key: int, streams: Any, purpose: int, tick: int, noise: float, lost: float, low: float, high: float,
     ranges: Any, reading: Any,
 ) -> None:  # fmt: skip
     """Turn the distances (n, beams) of all vehicles into ranges, and write the summary (2, n)."""
-    for i in parallel_range(found.shape[0]):
+    for i in parallel_range(distances.shape[0]):
         reading[0, i], reading[1, i] = disturb_scan(
-            found[i], key, streams[i], purpose, tick, noise, lost, low, high, ranges[i]
+            distances[i], key, streams[i], purpose, tick, noise, lost, low, high, ranges[i]
         )
 
 

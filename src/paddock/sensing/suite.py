@@ -261,11 +261,11 @@ Values = NDArray[np.floating]
 DELAY_PURPOSE = PURPOSES - 1  # the last purpose of a sensor draws the delays
 
 
-def draw_delays(key: int, streams: Any, purpose: int, tick: int, low: int, high: int, found: Any) -> None:
+def draw_delays(key: int, streams: Any, purpose: int, tick: int, low: int, high: int, ticks: Any) -> None:
     """Write the delay (ticks) of a sample for each vehicle, uniform from `low` to `high`."""
-    for i in range(found.size):
+    for i in range(ticks.size):
         u, _ = uniforms(key, streams[i], purpose, tick)
-        found[i] = low + int(u * (high - low + 1))
+        ticks[i] = low + int(u * (high - low + 1))
 
 
 delays = routine(draw_delays)
@@ -295,15 +295,15 @@ class FleetArraySensor(FleetSensor):
     ) -> None:
         """Take the arguments of FleetSensor; the option `delay` may be two numbers, [shortest, longest], s."""
         prefix = f"{where}: " if where else ""
-        given, varies = dict(options), "delay_max" in column_index(sensor.options)
-        spread = given.get("delay")
+        values, varies = dict(options), "delay_max" in column_index(sensor.options)
+        spread = values.get("delay")
         if isinstance(spread, list | tuple) and varies:
             if len(spread) != 2:
                 raise InvalidValueError(f"{prefix}option 'delay' is a time, or [shortest, longest], not {spread!r:.60}")
-            given["delay"], given["delay_max"] = spread
-        elif "delay" in given and varies:  # one number is the delay of every sample
-            given.setdefault("delay_max", 0.0)
-        super().__init__(sensor, given, tick_rate, site, capacity, index, where, scenery)
+            values["delay"], values["delay_max"] = spread
+        elif "delay" in values and varies:  # one number is the delay of every sample
+            values.setdefault("delay_max", 0.0)
+        super().__init__(sensor, values, tick_rate, site, capacity, index, where, scenery)
         self.chosen = sensor.options(*self.options.tolist())
         shortest, longest = self._option("delay"), self._option("delay_max") if varies else 0.0
         if longest < shortest and (longest > 0.0 or isinstance(spread, list | tuple)):
@@ -419,9 +419,9 @@ class FleetArraySensor(FleetSensor):
             raise InvalidValueError("arrivals are not within the delay of the sensor")
 
 
-def fleet_sensor(sensor: Sensor, *given: Any) -> FleetSensor:
+def fleet_sensor(sensor: Sensor, *arguments: Any) -> FleetSensor:
     """Return a sensor on a fleet; arguments as for FleetSensor."""
-    return FleetArraySensor(sensor, *given) if isinstance(sensor, ArraySensor) else FleetSensor(sensor, *given)
+    return FleetArraySensor(sensor, *arguments) if isinstance(sensor, ArraySensor) else FleetSensor(sensor, *arguments)
 
 
 def column_tree(column: Column, name: str = "") -> ColumnTree:

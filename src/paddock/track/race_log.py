@@ -85,7 +85,7 @@ def entry_text(entry: RaceEntry) -> str:
 
 def shown_text(text: str) -> str:
     """Return the text of an event for people: times and distances with three decimals instead of nine."""
-    return re.sub(r"-?\b\d+\.\d{9}\b", lambda found: f"{float(found[0]):.3f}", text)
+    return re.sub(r"-?\b\d+\.\d{9}\b", lambda number: f"{float(number[0]):.3f}", text)
 
 
 def read_entry(kind: str, car: str, text: str) -> RaceEntry | None:

@@ -209,7 +209,7 @@ class ScoredRules:
 
 def _fastest(times: Sequence[tuple[float, str, int]]) -> tuple[str, int, float] | None:
     """Return car, lap and time of the least time; of equal ones, that of the car in front."""
-    best = min(times, key=lambda one: one[0], default=None)
+    best = min(times, key=lambda entry: entry[0], default=None)
     return None if best is None else (best[1], best[2], best[0])
 
 

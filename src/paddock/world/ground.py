@@ -166,9 +166,9 @@ def surface_of(tables: Sequence[Floats]) -> Function:
 @cache
 def _known_surface(relief: bool, rough: bool) -> Function:
     answers = {has_relief: always if relief else never, is_rough: always if rough else never}
-    found = rebound(uneven_surface, {**answers, has_grip: never, patch_count: none})
-    del found.__dict__["shared_code"]
-    return found
+    known = rebound(uneven_surface, {**answers, has_grip: never, patch_count: none})
+    del known.__dict__["shared_code"]
+    return known
 
 
 def bicubic(table: Any, u: float, v: float) -> tuple[float, float, float]:
@@ -284,8 +284,8 @@ class Ground:
         """Return the ground at places, arrays of one shape."""
         made: Any = shared_tuple(UNEVEN)
         w = made(*environment.tolist(), *self.tables)
-        found: Surface = vectorised(uneven_surface)(np.asarray(x, np.float64), np.asarray(y, np.float64), w)
-        return found
+        result: Surface = vectorised(uneven_surface)(np.asarray(x, np.float64), np.asarray(y, np.float64), w)
+        return result
 
 
 def flat_ground() -> Ground:

@@ -196,13 +196,13 @@ class Layout:
         layout = self.fleets[fleet]
         if not layout.arrays:
             return {}
-        start, found = self.offsets[fleet] + _aligned(layout.nbytes), {}
+        start, arrays = self.offsets[fleet] + _aligned(layout.nbytes), {}
         for array in layout.arrays:
             nbytes = array.nbytes(layout.n)
             values = buffer[start : start + nbytes].view(array.dtype)
-            found[array.name] = values.reshape(layout.n, *array.shape)
+            arrays[array.name] = values.reshape(layout.n, *array.shape)
             start += _aligned(nbytes)
-        return found
+        return arrays
 
     def fleet_index(self, name: str) -> int:
         """Return the index of a fleet."""

@@ -159,8 +159,8 @@ def _ground_tree(world: Any, scenery: Scenery, side: int) -> dict[str, Any]:
     columns, rows = (np.ceil((high - low) / cell - 1e-9).astype(int) + 1).tolist()
     x, y = np.meshgrid(low[0] + cell * np.arange(columns), low[1] + cell * np.arange(rows))
     values = np.array(Environment(mu=world.mu, ground_z=world.ground_z))
-    found = scenery.ground.at(x, y, values)
-    heights, mu = np.broadcast_to(found.height, x.shape), np.broadcast_to(found.mu, x.shape)
+    surface = scenery.ground.at(x, y, values)
+    heights, mu = np.broadcast_to(surface.height, x.shape), np.broadcast_to(surface.mu, x.shape)
     flat = bool((mu == mu.flat[0]).all())
     return {
         "x": float(low[0]),

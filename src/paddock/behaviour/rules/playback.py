@@ -35,19 +35,19 @@ class Memory(NamedTuple):
     waited: Annotated[float, Column("s", "since the first decision")] = 0.0
 
 
-def read_rows(given: Any, where: str) -> Floats:
+def read_rows(entries: Any, where: str) -> Floats:
     """Return rows (k, 6) of time and inputs from lists [time, steer, ...]; missing inputs have their defaults."""
     prefix = f"{where}: " if where else ""
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
+    if isinstance(entries, str) or not isinstance(entries, Sequence | np.ndarray) or not len(entries):
         raise InvalidValueError(
-            f"{prefix}a playback's path is a list of rows [time, {', '.join(INPUTS)}], not {given!r:.60}"
+            f"{prefix}a playback's path is a list of rows [time, {', '.join(INPUTS)}], not {entries!r:.60}"
         )
-    if len(given) > MOST_ROWS:
-        raise InvalidValueError(f"{prefix}a playback has at most {MOST_ROWS:,} rows, not {len(given):,}")
+    if len(entries) > MOST_ROWS:
+        raise InvalidValueError(f"{prefix}a playback has at most {MOST_ROWS:,} rows, not {len(entries):,}")
     columns = columns_of(Command)
     rest = [float(column.default or 0.0) for column in columns]
-    rows = np.empty((len(given), len(columns) + 1))
-    for k, row in enumerate(given):
+    rows = np.empty((len(entries), len(columns) + 1))
+    for k, row in enumerate(entries):
         values = list(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else []
         numbers = all(
             isinstance(v, int | float | np.number) and not isinstance(v, bool) and isfinite(v) for v in values

@@ -246,15 +246,16 @@ class Paths(NamedTuple):
     terrain: Floats
     relief: Floats
     peaks: Floats
-    solids: Floats  # from here on as `Buildings`: loops in threads take no tuples of tuples
-    cells: Floats
-    starts: Ints
-    items: Ints
+    cells: Floats  # from here on as `Buildings`: loops in threads take no tuples of tuples
+    starts: Floats
+    items: Floats
+    solids: Floats
     cover: Ints
     rates: Floats
     group: Ints
     first: Ints
     members: Ints
+    boxes: int
     begin: Ints
     corners: Floats
 

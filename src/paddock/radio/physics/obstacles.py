@@ -43,15 +43,16 @@ CORNERS = 24  # of the outline of a round obstacle in a group
 class Buildings(NamedTuple):
     """The obstacles of a world with materials and groups, numbered by the rows of their table."""
 
-    solids: Floats  # (n, 23), columns of SolidColumn
-    cells: Floats  # the grid, as of `Solids`
-    starts: Ints
-    items: Ints
+    cells: Floats  # the grid and the table of solids, as OBSTACLE_TABLES
+    starts: Floats
+    items: Floats
+    solids: Floats  # (n, 23), columns of SolidColumn: boxes, then cylinders and cones
     cover: Ints  # (n, 4) first and last column, first and last row of the cells of each
     rates: Floats  # (n,) dB/m
     group: Ints  # (n,) of each
     first: Ints  # (groups + 1,) members of group g: members[first[g] : first[g + 1]], ascending
     members: Ints  # (n,)
+    boxes: int  # rows of boxes; one test of a number is faster than one of the column `shape`
     begin: Ints  # (groups + 1,) corners of group g: corners[begin[g] : begin[g + 1]]
     corners: Floats  # (m, 2) of convex outlines; none for groups of one
 
@@ -64,9 +65,11 @@ def buildings_of(obstacles: Obstacles) -> Buildings:
     outlines = [_outline(obstacles, members[a:b]) for a, b in pairwise(first.tolist())]
     begin = np.concatenate([[0], np.cumsum([len(outline) for outline in outlines])]).astype(np.int64)
     rates = material_rates(obstacles.entries)[obstacles.table[:, ENTRY].astype(np.int64)]
+    boxes = int((obstacles.table[:, SHAPE] == BOX).sum())
     corners = np.concatenate([np.zeros((0, 2)), *outlines])
-    tables: Any = *map(np.array, obstacles.solids), rates, group, first, members, begin, corners
-    return Buildings(*tables)
+    cells, starts, items, table = map(np.array, obstacles.tables)
+    grid = cells, starts, items, table, obstacles.solids.cover
+    return Buildings(*grid, rates, group, first, members, boxes, begin, corners)
 
 
 def material_rates(entries: Sequence[Any]) -> Floats:
@@ -220,7 +223,7 @@ def roof_span(line: Any, b: Any, k: int) -> tuple[float, float, float]:
     t0 > t1: never. Of a cone, it is the highest point in the vertical plane of the line.
     """
     reach, solids = line.apart, b.solids
-    if solids[k, SHAPE] == BOX:
+    if k < b.boxes:
         px, py, cosine, sine = line.x - solids[k, X], line.y - solids[k, Y], solids[k, COSINE], solids[k, SINE]
         long, broad = solids[k, LENGTH], solids[k, WIDTH]
         t0, t1 = slab(cosine * px + sine * py, cosine * line.dx + sine * line.dy, -long, long, 0.0, reach)
@@ -246,8 +249,8 @@ CellLine = tuple[float, float, float, float]
 
 def columns_under(line: Any, b: Any, p: float, q: float, wide: float) -> tuple[CellLine, int, int]:
     """Return a line in cells, and the first and last column within `wide` cells of a part of it."""
-    rate, size = b.cells[2], b.cells[3]
-    u, v = (line.x - b.cells[0]) * rate, (line.y - b.cells[1]) * rate
+    rate, size = b.cells[0, 2], b.cells[0, 3]
+    u, v = (line.x - b.cells[0, 0]) * rate, (line.y - b.cells[0, 1]) * rate
     du, dv = line.apart * line.dx * rate, line.apart * line.dy * rate
     low, high = minimum(u + p * du, u + q * du) - wide, maximum(u + p * du, u + q * du) + wide
     if not (low < size and high >= 0.0):

@@ -41,7 +41,7 @@ from paddock.radio.physics.propagation import (
     worst_edge,
 )
 from paddock.world.ground import SLOPE_X, SLOPE_Y
-from paddock.world.solids import BOX, COSINE, HIGH, LENGTH, LOW, SHAPE, SINE, WIDTH, X, Y
+from paddock.world.solids import COSINE, HIGH, LENGTH, LOW, SINE, WIDTH, X, Y
 
 GRAZING = knife_edge_db(0.0)  # dB
 
@@ -78,8 +78,8 @@ class Nearby(NamedTuple):
 def nearby(line: Any, b: Any) -> Nearby:
     """Return the losses of all groups near a line."""
     wide = -CLEAR * sqrt(0.125 * line.wavelength * line.apart)
-    in_cells, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[2])
-    rows, columns, wide_cells = whole(b.cells[4]), whole(b.cells[3]), wide * b.cells[2]
+    in_cells, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[0, 2])
+    rows, columns, wide_cells = whole(b.cells[0, 4]), whole(b.cells[0, 3]), wide * b.cells[0, 2]
     met, indoor, cheap, dear, home, goal = 0.0, 0.0, 0.0, False, -1, -1
     first, second, third, beside_one, beside_two, beside_three = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last0, last1 = 0, -1  # rows of the column before
@@ -87,8 +87,8 @@ def nearby(line: Any, b: Any) -> Nearby:
         j0, j1 = rows_under(in_cells, 0.0, 1.0, i, wide_cells, rows)
         for j in range(j0, j1 + 1):
             cell = j * columns + i
-            for item in range(b.starts[cell], b.starts[cell + 1]):
-                k = b.items[item]
+            for item in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
+                k = whole(b.items[0, item])
                 # an obstacle lies in several cells: it counts in the first of them
                 low, high = b.cover[k, 2], b.cover[k, 3]
                 before = i > b.cover[k, 0] and last0 <= last1 and last0 <= high and last1 >= low
@@ -157,7 +157,7 @@ def members_near(line: Any, b: Any, g: int, leader: int, wide: float) -> Members
             continue
         if leader >= 0 and nearest <= CLEAR and k != leader:
             return Members(False, False, False, 0.0, 0.0, NONE, NONE, NONE)
-        if b.solids[k, SHAPE] == BOX:
+        if k < b.boxes:
             enters, leaves = box_part(line, b.solids, k)
         else:
             enters, leaves = round_part(line, b.solids, k)
@@ -183,14 +183,15 @@ def edges_of(line: Any, b: Any, k: int, wide: float) -> tuple[float, float, floa
     v is NONE, also if the line is farther than `wide` m from its sides, or passes below it.
     """
     solids = b.solids
-    px, py, base, top = solids[k, X] - line.x, solids[k, Y] - line.y, solids[k, LOW], solids[k, HIGH]
-    if solids[k, SHAPE] == BOX:
+    if k < b.boxes:
+        px, py, base, top = solids[k, X] - line.x, solids[k, Y] - line.y, solids[k, LOW], solids[k, HIGH]
         long, broad = solids[k, LENGTH], solids[k, WIDTH]
         cosine = absolute(line.c * solids[k, COSINE] + line.s * solids[k, SINE])
         sine = absolute(line.c * solids[k, SINE] - line.s * solids[k, COSINE])
         half = sine * long + cosine * broad
         chord = 2.0 * minimum(long / maximum(cosine, TINY), broad / maximum(sine, TINY))
     else:
+        px, py, base, top = solids[k, X] - line.x, solids[k, Y] - line.y, solids[k, LOW], solids[k, HIGH]
         half = radius_at(line, b, k, px, py)
         chord = 2.0 * half
     offset = line.c * py - line.s * px
@@ -224,7 +225,7 @@ def beside_edge(
     if to < SAME:
         return NONE, 0.0
     along = line.c * px + line.s * py
-    if b.solids[k, SHAPE] != BOX:
+    if k >= b.boxes:
         return face_edge(along / to, along / to, clear, clear, zone)
     # the corner that is nearest to the line, and both sides that begin there
     side, long, broad = select(offset > 0.0, -1.0, 1.0), b.solids[k, LENGTH], b.solids[k, WIDTH]
@@ -253,7 +254,7 @@ def sides_of(
 ) -> tuple[float, float]:  # fmt: skip
     """Return v around the left and the right side of an obstacle whose outline the line crosses."""
     left, right = 0.0, 0.0
-    if b.solids[k, SHAPE] != BOX:
+    if k >= b.boxes:
         left, _ = detour(line, px - half * line.s, py + half * line.c)
         right, _ = detour(line, px + half * line.s, py - half * line.c)
         return left, right
@@ -407,13 +408,13 @@ def roof_between(line: Any, b: Any, span: Span, left_out: LeftOut) -> tuple[floa
     rise, length = z_q - z_p, line.apart * line.level * (q - p)
     zone = 0.5 * line.wavelength * sqrt(length * length + rise * rise)
     in_cells, i0, i1 = columns_under(line, b, p, q, 0.0)
-    rows = whole(b.cells[4])
+    rows = whole(b.cells[0, 4])
     for i in range(i0, i1 + 1):
         j0, j1 = rows_under(in_cells, p, q, i, 0.0, rows)
         for j in range(j0, j1 + 1):
-            cell = j * whole(b.cells[3]) + i
-            for item in range(b.starts[cell], b.starts[cell + 1]):
-                k = b.items[item]
+            cell = j * whole(b.cells[0, 3]) + i
+            for item in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
+                k = whole(b.items[0, item])
                 t0, t1, height = roof_span(line, b, k)
                 if not t0 <= t1 or b.group[k] == left_out.home or b.group[k] == left_out.goal:
                     continue
