@@ -238,7 +238,7 @@ def test_coverage_of_a_scenario_is_that_of_its_stations() -> None:
 def test_coverage_of_a_scenario_is_above_the_ground_and_marks_carried_jammers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from paddock.radio.maps import picture
+    from paddock.radio.maps import fitting
 
     pytest.importorskip("matplotlib")
     tree = yaml.safe_load(SCENARIO)
@@ -247,8 +247,8 @@ def test_coverage_of_a_scenario_is_above_the_ground_and_marks_carried_jammers(
     tree["radio"]["stations"][1:] = []
     tree["radio"]["jammers"][0] = {"name": "red", "kind": "spot", "vehicle": "d", "power": 0, "frequency": 2.4e9}
     (tmp_path / "hill.yaml").write_text(yaml.safe_dump(tree))
-    drawn: list[picture.HeatMap] = []
-    monkeypatch.setattr(picture, "draw_coverage", lambda grid, *rest: drawn.append(grid))
+    drawn: list[fitting.HeatMap] = []
+    monkeypatch.setattr(fitting, "draw_coverage", lambda grid, *rest: drawn.append(grid))
     given = ["radio", "coverage", str(tmp_path / "hill.yaml"), "--height", "10", "--area", "0,-100,250,100"]
     assert exit_code([*given, "--out", str(tmp_path / "hill.png")]) == 0
     [grid] = drawn

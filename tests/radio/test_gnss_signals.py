@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 from paddock.radio.physics import satellites as g
+from paddock.sensing.sensor import Draw
 from paddock.sensing.sensors.gnss import (
     ACQUIRED,
     OPEN_SKY,
@@ -125,7 +126,7 @@ EXACT = Options(noise_horizontal=0.0, noise_vertical=0.0, noise_velocity=0.0, wa
 
 def sample(memory: Memory, signal: Signal, tick: int = 0, options: Options = EXACT) -> tuple[Reading, Memory]:
     pose = Pose(*[10.0, 20.0, 30.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0])
-    return measure(pose, signal, memory, options, Environment(), Site(), 7, 5, 0, tick, 0.2)
+    return measure(pose, signal, memory, options, Environment(), Site(), Draw(7, 5, 0, tick), 0.2)
 
 
 def test_open_sky_is_unchanged() -> None:
