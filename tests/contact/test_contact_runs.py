@@ -46,7 +46,7 @@ def momentum(sim: Simulation, *names: str) -> Any:
     total = np.zeros(3)
     for name in names:
         program, _ = sim.engine.applier.found(name)
-        mass = program.parameter_column("mass")
+        mass = program.parameters.column("mass")
         total += (mass * sim.snapshot().fleet(name).block[7:10]).sum(axis=1)
     return total
 
@@ -306,7 +306,7 @@ def test_contact_is_off_unless_the_scenario_asks() -> None:
     sim = paddock.load({"vehicles": cars})
     sim.step(10)
     assert "contact" not in sim.engine.pipeline.times
-    assert "contact.collided" not in sim.engine.programs["a"].layout().columns
+    assert "contact.collided" not in sim.engine.programs["a"].published.layout().columns
 
 
 def test_overlap_at_the_start_is_refused_with_both_names(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_the_full_car_pitches_over_a_low_wall_and_others_stay_flat() -> None:
                 speed = float(sim.snapshot()["a"].velocity[0])
                 sim.step()
             car, impulse = sim.snapshot()["a"], float(sim.engine.contact.contacts[0, 8])
-            p = sim.engine.programs["a"].parameter_tuple()
+            p = sim.engine.programs["a"].parameters.fields()
             if model == "car.full":
                 arm = p.cg_height - 0.3
                 effective = 1.0 / (1.0 / p.mass + arm * arm / p.inertia_y)

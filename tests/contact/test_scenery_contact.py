@@ -109,7 +109,7 @@ def test_cones_are_fleets_by_name_and_size_and_rays_see_those_that_stand() -> No
     with paddock.load(scenario) as sim:
         assert sorted(sim.engine.world.fleets) == ["big_one", "cones", "cones_0", "eye"]
         assert [one["kind"] for one in sim.world.scenery()["obstacles"]] == ["box"]
-        parameters = sim.engine.programs["big_one"].parameter_tuple()
+        parameters = sim.engine.programs["big_one"].parameters.fields()
         assert (parameters.mass, parameters.height, parameters.length) == (4.0, 0.75, 0.36)
         sim.step(60)
         saved = sim.save()

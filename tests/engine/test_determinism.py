@@ -438,7 +438,7 @@ def test_starts_slots_and_paths_do_not_depend_on_the_functions_of_the_machine(mo
 
     def built() -> list[Any]:
         sim = paddock.load(SHAPES)
-        paths = [sim.engine.programs[name].behaviour.path.tolist() for name in ("lap", "way")]  # type: ignore[union-attr]
+        paths = [sim.engine.programs[name].control.behaviour.path.tolist() for name in ("lap", "way")]  # type: ignore[union-attr]
         return [sim.state_hash(), *paths]
 
     expected = built()

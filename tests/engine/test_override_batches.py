@@ -43,9 +43,7 @@ def alone(load: Load, model: str, behaviour: Any, k: int, ticks: int) -> Any:
 
 def launches(sim: Simulation, fleet: str = "crew") -> int:
     """How many kernel calls a decision takes."""
-    orders = sim.engine.programs[fleet].overrides
-    assert orders is not None
-    return len(list(orders._current_batches()))
+    return len(list(sim.engine.programs[fleet].control._current_batches()))
 
 
 # together ------------------------------------------------------------------------------------------------------------
@@ -236,7 +234,7 @@ def test_a_lost_target_needs_no_other_kernel() -> None:
     train = {"name": "train", "count": 2, "model": "point", "spawn": spawn, "behaviour": {"follow": {"target": "lead"}}}
     with paddock.load({"vehicles": [lead, train], "every": {"behaviour": 1, "snapshot": 2}}) as sim:
         sim.step(4)  # poses of a snapshot, and poses of between two of them
-        act = sim.engine.programs["train"].behaviour._act.variants(1)[0]
+        act = sim.engine.programs["train"].control.behaviour._act.variants(1)[0]
         known = len(act.signatures)
         sim.remove("lead")
         sim.step(4)

@@ -132,7 +132,7 @@ def test_a_vehicle_without_a_behaviour_returns_to_the_commands_of_its_entry(load
     sim.behaviours.override("crew", None)
     assert sim.vehicles.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
     assert sim.vehicles.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # has no override
-    assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].overrides is None
+    assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].fleet.overrides is None
 
 
 def test_overrides_decide_at_the_period_of_behaviours(load: Load) -> None:

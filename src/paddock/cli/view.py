@@ -214,7 +214,7 @@ class RunView(LiveView):
         race += [Text("")] if race else []
         self._fleets = [*race, *panels.fleet_lines(snapshot, side, max(rows - len(race), 3))]
         if snapshot.roster != self._roster:  # the paths that fleets follow, each with the index of its fleet
-            behaviours = [program.behaviour for program in self.sim.engine.programs.values()]
+            behaviours = [program.control.behaviour for program in self.sim.engine.programs.values()]
             guided = [(k, b.path) for k, b in enumerate(behaviours) if b is not None and b.rule.needs_path]
             self._roster, self.map.guides = snapshot.roster, guided
         if width > 2 and height > 2:

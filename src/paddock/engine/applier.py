@@ -255,12 +255,12 @@ class Applier:
                 self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
             inputs = check_command(program, rows, inputs, action.target)
         lasting = None if action.timeout is None else max(1, self.world.clock.ticks(action.timeout))
-        if program.via is not None:
+        if program.settings.via is not None:
             self.radio.uplink.post(program, rows, inputs, tick, lasting)
             return
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
-        self._next_timeout = min(self.next_timeout(), program.expires_from)
+        self._next_timeout = min(self.next_timeout(), program.control.expires_from)
 
     def _place(self, action: actions.PlaceAction) -> None:
         program, rows = self.found(action.target)
@@ -288,7 +288,8 @@ class Applier:
                 override = check_override(self.world, self.programs, action)
                 for part in override.parts:
                     program, changed = part.program, apply_override(part)
-                    own = EXTERNAL if program.behaviour is None else program.behaviour.rule.name
+                    behaviour = program.control.behaviour
+                    own = EXTERNAL if behaviour is None else behaviour.rule.name
                     kind, name = ("order_ended", own) if override.choice is None else ("ordered", override.choice.name)
                     if len(changed):
                         self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
@@ -297,7 +298,9 @@ class Applier:
     def next_timeout(self) -> int:
         """Return the tick at which the next command times out."""
         if self._next_timeout is None:
-            self._next_timeout = min((program.expires_from for program in self.programs.values()), default=NEVER_DUE)
+            self._next_timeout = min(
+                (program.control.expires_from for program in self.programs.values()), default=NEVER_DUE
+            )
         return self._next_timeout
 
     def carry_commands(self, tick: int) -> None:
@@ -309,7 +312,7 @@ class Applier:
         """Apply the failsafe to vehicles whose command has timed out."""
         tick = self.world.clock.tick
         for program in self.programs.values():
-            if program.expires_from <= tick:
+            if program.control.expires_from <= tick:
                 for row in fail_silent(program, tick):
                     self.events.report(tick, "failsafe", program.fleet.vehicle_name(row), "no command in time")
         self._next_timeout = None

@@ -8,7 +8,6 @@ from paddock.engine.barrier import Claim, Handler, OnRequest, answering
 from paddock.engine.behaviours import road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine
-from paddock.engine.overrides import fleet_routes
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, PaddockError, whole_number
@@ -270,7 +269,8 @@ class SimulationWorld:
     def scenery(self, side: int = 128) -> dict[str, Any]:
         """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
         programs = list(self._engine.programs.values())
-        roads = road_trees(one.behaviour.setup for one in programs if one.behaviour is not None)
+        behaviours = [program.control.behaviour for program in programs]
+        roads = road_trees(behaviour.setup for behaviour in behaviours if behaviour is not None)
         return {**scenery_with_track(self._engine.scenario, side), "roads": roads}
 
 
@@ -291,8 +291,8 @@ class Behaviours:
     def overrides(self) -> list[BehaviourOverride]:
         """Return the overrides in force: ids of the vehicles, name and options of the behaviour."""
         self._engine.thread.refuse_elsewhere("overrides()")
-        tables = [program.overrides for program in self._engine.programs.values() if program.overrides is not None]
-        return [override for table in tables for override in table.listed()]
+        programs = self._engine.programs.values()
+        return [override for program in programs for override in program.control.listed()]
 
     def routes(self) -> list[PlannedRoute]:
         """Return the paths and points that vehicles follow."""
@@ -301,7 +301,7 @@ class Behaviours:
     def routes_later(self) -> Callable[[], list[PlannedRoute]]:
         """Return a function that computes the paths and points which vehicles follow now, for any thread to call."""
         self._engine.thread.refuse_elsewhere("routes()")
-        own = [route for program in self._engine.programs.values() for route in fleet_routes(program)]
+        own = [route for program in self._engine.programs.values() for route in program.control.routes()]
         ahead = [] if self._engine.mission is None else self._engine.mission.routes_ahead()
         return lambda: [*own, *(line for route in ahead for line in route.points())]
 

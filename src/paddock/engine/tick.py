@@ -7,7 +7,6 @@ Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones and 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -265,7 +264,7 @@ class BehaveStage:
     def due(self, tick: int) -> int:
         """Return the next multiple of the period, if any vehicle has a behaviour."""
         for program in self.programs.values():
-            if program.acts:
+            if program.control.acts:
                 return every(tick, self.period)
         return NEVER_DUE
 
@@ -275,19 +274,11 @@ class BehaveStage:
         rate = max(1, round(self.world.clock.rate / self.period))
         renew = (tick // self.period) % rate == 0  # places of relays, once per second
         heard = RadioSenses(self.radio, self.poses, tick, renew) if self.radio.active else None
+        report_lost = partial(self._report_lost, tick)
         for program in self.programs.values():
-            if program.overrides is not None:
-                program.overrides.run(self.world, self.poses, dt, partial(self._report_lost, tick), heard)
-                self._raise(program, program.overrides.broken())
-            elif program.behaviour is not None:
-                lost = program.behaviour.run(self.world, self.poses, program.parameters, dt, None, heard)
-                self._report_lost(tick, program.fleet.name, lost)
-                if program.behaviour.broken:
-                    self._raise(program, program.behaviour.broken)
-
-    def _raise(self, program: FleetProgram, broken: Iterable[tuple[int, str]]) -> None:
-        """Raise alarms about decisions that are not finite; the tick ends with them."""
-        self.move.decisions += [(program, Alarm(1, row, NOT_FINITE, detail)) for row, detail in broken]
+            program.control.run(self.world, self.poses, dt, report_lost, heard)
+            for row, detail in program.control.broken():  # the tick ends with these alarms
+                self.move.decisions.append((program, Alarm(1, row, NOT_FINITE, detail)))
 
     def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
         reported = self.world.state.lost_targets
@@ -351,7 +342,7 @@ class MoveStage:
             fleet = program.fleet
             if program.fmus is not None or not fleet.n:
                 continue
-            ticks = max(1, min(round(rate), TRIED_STEPS // (fleet.n * program.substeps)))
+            ticks = max(1, min(round(rate), TRIED_STEPS // (fleet.n * program.settings.substeps)))
             before = fleet.state[:, : fleet.n].copy()
             alarms = program.move(ticks, self.world.environment, rate)
             fleet.state[:, : fleet.n] = before
@@ -466,7 +457,7 @@ class SenseStage:
                 poses = self.poses(fleet.name) if fleet.in_order else program.pose_block(tick)
                 streams = fleet.tables["streams"]
                 for sensor in due:
-                    seen = program.seen(sensor, environment)
+                    seen = program.sensor_inputs.read(sensor.sensor, environment)
                     if around is None and sensor.arrays:
                         around = self.surroundings.at(tick)
                     sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids)

@@ -123,7 +123,8 @@ class Described:
 
 
 def _driver(program: FleetProgram) -> str | None:
-    return None if program.behaviour is None else program.behaviour.rule.name
+    behaviour = program.control.behaviour
+    return None if behaviour is None else behaviour.rule.name
 
 
 def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> list[Any]:
@@ -141,8 +142,8 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
             }
         else:
             inputs = [{key: value for key, value in tree.items() if value is not None} for tree in inputs]
-            values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
-            more = {"parameters": dict(values), "varying": list(program.varying)}
+            values = zip(column_index(model.parameters), program.parameters.values.tolist(), strict=True)
+            more = {"parameters": dict(values), "varying": list(program.parameters.varying)}
         trees.append(fleet_tree(layout, _driver(program), inputs=inputs, sensors=sensors, **more))
     return trees
 
@@ -188,9 +189,9 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
     if len(rows) != 1:
         raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
     row, model = int(rows[0]), program.model
-    values, driver = program.inspect(row), program.driver(row)
-    layout = program.layout()
-    preset = program.entry.get("preset")
+    values, driver = program.inspect(row), program.control.driver(row)
+    layout = program.published.layout()
+    preset = program.settings.entry.get("preset")
     return {
         "id": int(layout.ids[row]),
         "name": layout.vehicle_name(row),
@@ -199,7 +200,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "model": model.name,
         "preset": None if preset is None else str(preset),
         "driven_by": None if driver is None else driver[1],
-        "substeps": program.substeps,
+        "substeps": program.settings.substeps,
         "tick": sim.tick,
         "time": sim.time,
         "state": value_trees(columns_of(model.state), values["state"]),

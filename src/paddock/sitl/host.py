@@ -233,7 +233,7 @@ class SitlHost:
     def _note_start(self, name: str) -> None:
         vehicle, (program, _) = self.sim.snapshot()[name], self.sim.engine.applier.found(name)
         x, y, z = map(float, vehicle.position)
-        self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.entry.get("speed", 0.0))
+        self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.settings.entry.get("speed", 0.0))
 
     def _put_back(self, name: str) -> None:
         """Place a vehicle whose autopilot has restarted at its start, by a logged action that a replay repeats."""
