@@ -98,10 +98,10 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
     state, command, memory = (fleet.tables[k][:, : fleet.n].copy() for k in ("state", "command", "memory"))
     dt = sim.engine.world.clock.dt
     radio = sim.engine.radio
-    heard = RadioSenses(radio, sim.engine.poses, sim.tick, True) if radio.active else None
-    conduct.run(sim.engine.world, sim.engine.poses, program.parameters.arguments, dt, None, heard)
+    heard = RadioSenses(radio, sim.engine.publisher.poses, sim.tick, True) if radio.active else None
+    conduct.run(sim.engine.world, sim.engine.publisher.poses, program.parameters.arguments, dt, None, heard)
     act = conduct.rule.spec(program.model, program.parameters.varying).function
-    targets = sim.engine.poses("lead" if conduct.target else "it").copy()
+    targets = sim.engine.publisher.poses("lead" if conduct.target else "it").copy()
     for i in range(fleet.n):
         parameters = sim.vehicles.inspect(f"it[{i}]")["parameters"]
         new_command, _, new_memory = act(
@@ -147,8 +147,8 @@ def test_urges_of_a_flock_equal_plain_python() -> None:
     sim = fleet_of("point", "flock")
     sim.step(40)
     program = sim.engine.programs["it"]
-    conduct, block = program.control.behaviour, sim.engine.poses("it")[:, :7].copy()
-    conduct.run(sim.engine.world, sim.engine.poses, program.parameters.arguments, 0.1)
+    conduct, block = program.control.behaviour, sim.engine.publisher.poses("it")[:, :7].copy()
+    conduct.run(sim.engine.world, sim.engine.publisher.poses, program.parameters.arguments, 0.1)
     options = flock.Options(*conduct.options.tolist())
     agents = [flock.Neighbour(*block[[0, 1, 2, 7, 8, 9], i].tolist()) for i in range(7)]
     for i, me in enumerate(agents):

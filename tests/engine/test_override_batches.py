@@ -159,7 +159,7 @@ def test_saved_restored_and_replayed(load: Load) -> None:
     blob, before, options = sim.save(), sim.state_hash(), [given.options for given in sim.behaviours.overrides()]
     sim.step(200)
     after = sim.state_hash()
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == after
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == after
     for restored in (other, sim):
         restored.restore(blob)
         assert (
@@ -220,7 +220,7 @@ def test_invalid_lists_are_refused(
     with pytest.raises(kind) as caught:
         sim.behaviours.override(target, behaviour)
     assert message in str(caught.value)
-    assert sim.state_hash() == before and not sim.engine.log.entries
+    assert sim.state_hash() == before and not sim.control.log.entries
 
 
 def test_an_entry_takes_no_lists(load: Load) -> None:

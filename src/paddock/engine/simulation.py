@@ -8,6 +8,8 @@ from paddock.engine.barrier import Claim, Handler, OnRequest, answering
 from paddock.engine.behaviours import road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine
+from paddock.engine.frames import NamedFrames
+from paddock.engine.markers import MarkerBoard
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, PaddockError, whole_number
@@ -54,7 +56,7 @@ class Simulation:
     @property
     def race(self) -> "RaceControl | None":
         """The race of the section `rules`: `standings()`; None without one."""
-        return RaceControl(self.engine) if self.engine.rules.active else None
+        return RaceControl(self.engine) if self.engine.stages.rules.active else None
 
     @property
     def radio(self) -> RadioControl:
@@ -170,7 +172,7 @@ class Vehicles:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.autopilots = engine.autopilots  # those that fly vehicles: `join`, `leave`, `status`
+        self.autopilots = engine.claims.autopilots  # those that fly vehicles: `join`, `leave`, `status`
 
     def place(
         self, target: str | int, pose: Sequence[Any] | Floats, speed: Any = 0.0, *, at_tick: int | None = None
@@ -207,7 +209,7 @@ class Control:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.log = engine.log  # the actions that were applied: `entries`, `complete`
+        self.log = engine.applier.log  # the actions that were applied: `entries`, `complete`
 
     def claim(
         self,
@@ -257,14 +259,20 @@ class SimulationWorld:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.markers = engine.markers  # `put`, `remove`, `show`: they never change the run
-        self.frames = engine.frames  # named frames: `set`, `transform`
+        self.frames = NamedFrames(engine.world, engine.publisher.poses, engine.applier, engine.thread)
+        self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # not part of the state
+        engine.listeners.restart.append(self.markers.restart)
 
     @property
     def track(self) -> Track | None:
         """The race track of the scenario; None without one."""
         found: Track | None = self._engine.world.track
         return found
+
+    def _time_after_reset(self) -> float:
+        """Return the simulation time, s, after waiting for a reset that is going on."""
+        with self._engine.applier.rebuilding:
+            return self._engine.world.clock.time
 
     def scenery(self, side: int = 128) -> dict[str, Any]:
         """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
@@ -373,7 +381,7 @@ class RaceControl:
     def standings(self) -> Standings:
         """Return the standings at this tick: a row per car, the first one first, with laps, sectors and penalties."""
         self._engine.thread.refuse_elsewhere("race")
-        return self._engine.rules.standings()
+        return self._engine.stages.rules.standings()
 
 
 def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | None = None) -> Simulation:

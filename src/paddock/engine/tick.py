@@ -21,11 +21,12 @@ from paddock.engine.barrier import Checked, Claim, Claims, CommandRequest
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
-from paddock.engine.contact import DisarmStage
+from paddock.engine.contact import ContactStage, DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
 from paddock.engine.program import FleetProgram
+from paddock.engine.race import RulesStage
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import Run
@@ -54,7 +55,9 @@ class AssembledTick(NamedTuple):
     pipeline: Pipeline
     barrier: BarrierStage
     latch: LatchStage
-    behave: BehaveStage
+    mission: MissionStage
+    contact: ContactStage
+    rules: RulesStage
     sense: SenseStage
     guard: GuardStage
 
@@ -92,7 +95,8 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         *(() if radio.heartbeats is None else (radio.heartbeats,)),  # of the scenario's ground station for autopilots
         publish,  # watchers get a snapshot
     )
-    return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)
+    pipeline = Pipeline(world.clock, before, move, after)
+    return AssembledTick(pipeline, barrier, latch, mission, contact, rules, sense, guard)
 
 
 @dataclass(eq=False, repr=False)

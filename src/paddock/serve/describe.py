@@ -294,7 +294,7 @@ def _impaired(sim: Simulation) -> dict[str, list[int]]:
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Return counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
-    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.pipeline.times.items())}
+    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.stages.pipeline.times.items())}
     return {
         "tick": sim.tick,
         "time": sim.time,

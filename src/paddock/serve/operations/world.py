@@ -75,7 +75,7 @@ def scenery(run: LiveSource, client: str, side: int = 128) -> Copied:
 
 
 def standings(run: LiveSource, client: str) -> Copied | None:
-    rules = run.sim.engine.rules
+    rules = run.sim.engine.stages.rules
     if not rules.active:
         return None
     compute = rules.standings_later()

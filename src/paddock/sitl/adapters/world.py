@@ -216,14 +216,14 @@ class WorldAdapter(BlockAdapter):
                 if self._host is None:
                     raise AdapterError(f"adapter {self.name!r} needs a simulation: WorldAdapter(simulation=sim)")
                 self._sim = self._host
-                self._sim.engine.on_restart.append(self._restarted)
+                self._sim.engine.listeners.restart.append(self._restarted)
 
     def disconnect(self) -> None:
         """Forget the vehicles and the simulation."""
         with self.lock:
             sim, self._sim = self._sim, None
             if sim is not None:
-                sim.engine.on_restart.remove(self._restarted)
+                sim.engine.listeners.restart.remove(self._restarted)
             self._placed.clear()
             self.forget()
 
