@@ -395,5 +395,5 @@ def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | Non
         mailbox.post(posted.action, posted.tick, posted.source)
     sim.step(ticks)
     if mailbox.next_tick(ticks) == ticks:  # vehicles that were added or removed after the last tick
-        sim.engine.stages.latch.run(ticks)
+        sim.engine.applier.run(ticks)
     return sim

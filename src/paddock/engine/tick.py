@@ -54,7 +54,6 @@ class AssembledTick(NamedTuple):
 
     pipeline: Pipeline
     barrier: BarrierStage
-    latch: LatchStage
     mission: MissionStage
     contact: ContactStage
     rules: RulesStage
@@ -67,7 +66,6 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     world, programs, events, mission = applier.world, applier.programs, applier.events, applier.mission
     publish, poses = applier.publisher, applier.publisher.poses
     barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
-    latch = LatchStage(mailbox, applier)
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move, applier.radio)
     guard = GuardStage(world, programs, move, events, applier, scenario.on_nan)
@@ -76,7 +74,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     before = (
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
-        latch,  # apply the actions of the mailbox, and the failsafe where commands have timed out
+        applier,  # apply the actions of the mailbox, and the failsafe where commands have timed out
         *(() if mission.kinematic else (mission,)),  # follow progress, replan, set routes
         behave,  # behaviours turn poses into commands
         *(() if contact.settings is None else (DisarmStage(contact),)),  # drones that have crashed stay disarmed
@@ -96,7 +94,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         publish,  # watchers get a snapshot
     )
     pipeline = Pipeline(world.clock, before, move, after)
-    return AssembledTick(pipeline, barrier, latch, mission, contact, rules, sense, guard)
+    return AssembledTick(pipeline, barrier, mission, contact, rules, sense, guard)
 
 
 @dataclass(eq=False, repr=False)
@@ -172,32 +170,6 @@ class BarrierStage:
         found = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
         wanted = {name: policy_inputs(program, policy) for name, program in found.items()}
         return [(CommandAction(vehicle, inputs), ()) for vehicle, inputs in wanted.items() if inputs]
-
-
-@dataclass(eq=False, repr=False)
-class LatchStage:
-    """Applies posted actions, commands that arrive over the radio, and the failsafe where commands have timed out."""
-
-    mailbox: Mailbox
-    applier: Applier
-    name = "latch"
-
-    def due(self, tick: int) -> int:
-        """Return the tick of the next action or timeout."""
-        waiting = self.mailbox.next_tick(tick)
-        if waiting == tick:
-            return tick
-        carried = self.applier.radio.uplink.due(tick)
-        return max(tick, min(self.applier.next_timeout(), carried, NEVER_DUE if waiting is None else waiting))
-
-    def run(self, tick: int) -> None:
-        """Apply actions first: a command that arrives in time prevents the failsafe."""
-        for posted in self.mailbox.due(tick):
-            self.applier.take_up(posted)
-        if self.applier.radio.uplink.due(tick) <= tick:
-            self.applier.carry_commands(tick)
-        if self.applier.next_timeout() <= tick:
-            self.applier.apply_timeouts()
 
 
 class MissionStage:
