@@ -281,7 +281,8 @@ class Applier:
             return
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
-        self._next_timeout = min(self._timeout_due(), program.control.expires_from)
+        if self._next_timeout is not None:
+            self._next_timeout = min(self._next_timeout, program.control.expires_from)
 
     def _place(self, action: actions.PlaceAction) -> None:
         program, rows = self.found(action.target)

@@ -75,7 +75,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
         applier,  # apply the actions of the mailbox, and the failsafe where commands have timed out
-        *(() if mission.kinematic else (mission,)),  # follow progress, replan, set routes
+        *(() if scenario.mission is None or mission.kinematic else (mission,)),  # follow progress, replan, set routes
         behave,  # behaviours turn poses into commands
         *(() if contact.settings is None else (DisarmStage(contact),)),  # drones that have crashed stay disarmed
     )
