@@ -139,7 +139,7 @@ class BuiltInAutopilot(Autopilot):
         self.parameters = make_parameters(kind, sysid, folder, report, capacity)
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
-        self.estimator = Estimator(use_truth=use_truth, on_jump=lambda *metres: self.vehicle.shift(*metres))
+        self.estimator = Estimator(use_truth=use_truth, on_jump=lambda offset: self.vehicle.shift(offset))
         self._vehicle_type = kind
         self._attach(control_arrays(1, kind.widths), 0)
         self.plans = dict.fromkeys(PlanKind, ())

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.contract import PWM_MID, PWM_MIN, VehicleControl
+from paddock.autopilot.contract import PWM_MID, PWM_MIN, RowTuple, VehicleControl
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control import copter_cruise
 from paddock.autopilot.control.copter import copter_control, write_gains
@@ -289,11 +289,11 @@ class Copter(VehicleControl):
         self.lean(roll, pitch)
         self.setpoint[at.VERTICAL], self.setpoint[at.SHARE] = at.THRUST, share
 
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Handle a jump of the estimate by m: positions held in the world move along."""
-        self.track.shift(north, east, down)
-        self.setpoint[at.NORTH : at.DOWN + 1] += (north, east, down)
-        super().shift(north, east, down)
+    def shift(self, offset: Ned) -> None:
+        """Handle a jump of the estimate by m north, east, down: track and setpoint move along."""
+        self.track.shift(offset)
+        self.setpoint[at.NORTH : at.DOWN + 1] += offset
+        super().shift(offset)
 
     def update_landed(self, dt: float) -> None:
         """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
@@ -351,6 +351,7 @@ class Rover(VehicleControl):
     widths = len(RoverSetpoint._fields), len(RoverGains._fields), len(RoverMemory._fields)
     kernel = rover_control
     pivots = True
+    setpoint, memory = RowTuple(RoverSetpoint, "setpoint_row"), RowTuple(RoverMemory, "memory_row")
     driver: RoverDriver
     return_path: ReturnPath[Point]
     _gains: RoverGains
@@ -368,20 +369,6 @@ class Rover(VehicleControl):
         self.driver.read_parameters(parameters)
 
     @property
-    def setpoint(self) -> RoverSetpoint:
-        """The setpoint, written by the modes."""
-        return RoverSetpoint._make(self.setpoint_row.tolist())
-
-    @setpoint.setter
-    def setpoint(self, setpoint: RoverSetpoint) -> None:
-        self.setpoint_row[:] = setpoint
-
-    @property
-    def memory(self) -> RoverMemory:
-        """Integrators and learned gains."""
-        return RoverMemory._make(self.memory_row.tolist())
-
-    @property
     def min_turn_radius(self) -> float:
         """Radius of the tightest turn while driving, m: of a steered axle as learned or from TURN_RADIUS."""
         return 0.0 if self.pivots else 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
@@ -390,7 +377,7 @@ class Rover(VehicleControl):
         """Reset setpoint and integrators; learned gains are kept."""
         self.setpoint = RoverSetpoint()
         before = self.memory
-        self.memory_row[:] = RoverMemory(speed_gain=before.speed_gain, turn_gain=before.turn_gain)
+        self.memory = RoverMemory(speed_gain=before.speed_gain, turn_gain=before.turn_gain)
         self.driver.pivoting = False
 
     def update_landed(self, dt: float) -> None:
@@ -436,6 +423,7 @@ class Plane(VehicleControl):
 
     widths = WIDTHS
     kernel = plane_control
+    setpoint, memory = RowTuple(PlaneSetpoint, "setpoint_row"), RowTuple(PlaneMemory, "memory_row")
     nav: NavGains
     suppressed: bool  # armed on the ground: the motor waits for a take-off
     _grounded: float  # s on the ground after a flare
@@ -451,27 +439,13 @@ class Plane(VehicleControl):
         self.gains_row[:] = plane_gains(self.autopilot.parameters)
         self.nav = nav_gains(self.autopilot.parameters)
 
-    @property
-    def setpoint(self) -> PlaneSetpoint:
-        """The setpoint, written by the modes."""
-        return PlaneSetpoint._make(self.setpoint_row.tolist())
-
-    @setpoint.setter
-    def setpoint(self, setpoint: PlaneSetpoint) -> None:
-        self.setpoint_row[:] = setpoint
-
-    @property
-    def memory(self) -> PlaneMemory:
-        """Integrals and filters."""
-        return PlaneMemory._make(self.memory_row[: len(PlaneMemory._fields)].tolist())
-
     def reset_control(self) -> None:
         """Reset setpoint and integrators."""
-        speed = self.memory.speed
+        airspeed = self.memory.speed
         self.suppressed = self.autopilot.telemetry.landed is Landed.ON_GROUND
         self.setpoint = PlaneSetpoint()
         self.memory_row[:] = 0.0
-        self.memory_row[PlaneMemory._fields.index("speed")] = speed
+        self.memory = PlaneMemory(speed=airspeed)
 
     def update_landed(self, dt: float) -> None:
         """Count as flying by airspeed and motion over the ground; disarm LAND_DISARMDELAY after a landing."""

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from paddock.autopilot.estimate import ESTIMATE_COLUMN
-from paddock.autopilot.group import ARMED, control_kernel
+from paddock.autopilot.group import ARMED, ControlRows, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import COLUMN, MOTORS, Floats
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
@@ -373,23 +373,14 @@ def _steering(g: PlaneGains, heading: float, estimate: Floats) -> float:
     return clamp((2.0 * rate - estimate[R]) * 0.5 * g.steer / ground_speed, -1.0, 1.0)
 
 
-def control_plane_row(
-    status: Floats,
-    setpoint: Floats,
-    gains: Floats,
-    memory: Floats,
-    estimate: Floats,
-    sensors: Floats,
-    dt: float,
-    commands: Floats,
-) -> None:
-    """Run one control period of a plane; surfaces are centred while disarmed. Arguments: see `ControlLoop`."""
-    s, g, m = setpoint, gains, memory
+def control_plane_row(rows: ControlRows, dt: float) -> None:
+    """Run one control period, dt s after the last; surfaces are centred while disarmed."""
+    s, g, m = rows.setpoint, rows.gains, rows.memory
     target = PlaneSetpoint(
         *(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9]),
         *(s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17], s[18]),
     )
-    if status[ARMED] == 0.0:
+    if rows.status[ARMED] == 0.0:
         target = PlaneSetpoint(
             *(DIRECT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
             *(0.0, 0.0, 0.0, -1.0, -1.5, 0.0, 1.0, 1.5, 0.0),
@@ -402,7 +393,7 @@ def control_plane_row(
     previous = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
     tecs_memory = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
     updated, tecs_memory = control_plane(
-        target, loop_gains, energy, previous, tecs_memory, estimate, sensors, dt, commands
+        target, loop_gains, energy, previous, tecs_memory, rows.estimate, rows.sensors, dt, rows.commands
     )
     for i in range(len(updated)):
         m[i] = updated[i]

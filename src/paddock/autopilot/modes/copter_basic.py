@@ -102,12 +102,12 @@ class CopterCircle(CopterMode):
         """Change the circle: centre, radius (m), rate (rad/s, + clockwise); `on_map`: jumps do not move it."""
         self.orbit, self._on_map = Orbit(self, centre, radius, rate), on_map
 
-    def shift(self, north: float, east: float, down: float) -> None:
+    def shift(self, offset: Ned) -> None:
         """Move a centre chosen from the copter's position along with the estimate; a given one stays on the map."""
         if self._on_map:
             self.orbit.leave_circle()
         else:
-            self.orbit.shift(north, east, down)
+            self.orbit.shift(offset)
 
     def update(self, dt: float) -> None:
         """Continue the circle."""
@@ -194,7 +194,7 @@ class CopterSmartRtl(CopterLand):
         self.landing = self.legs = None
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(way)} point{'s' * (len(way) != 1)}")
 
-    def shift(self, north: float, east: float, down: float) -> None:
+    def shift(self, offset: Ned) -> None:
         """Replan from the track: the path stays on the map."""
         self.legs = None
 

@@ -3,7 +3,7 @@
 from math import hypot, isnan, radians
 from typing import TYPE_CHECKING, cast
 
-from paddock.autopilot.contract import MissionMode, Mode
+from paddock.autopilot.contract import Held, MissionMode, Mode
 from paddock.autopilot.control.rover import DIRECT, RoverSetpoint
 from paddock.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, point_ahead
 from paddock.autopilot.estimate import Ned, Point
@@ -37,9 +37,10 @@ class RoverMode(Mode):
         return self.autopilot.rc.sticks.throttle * self.driver.cruise
 
 
-class HoldPoint:
+class HoldPoint(Held):
     """A position to hold: the rover stands within LOIT_RADIUS and drives back when it has left it."""
 
+    held = ("position", "start")
     driver: RoverDriver
     position: Point
     radius: float
@@ -48,12 +49,6 @@ class HoldPoint:
     def __init__(self, mode: RoverMode, position: Point, start: Point | None = None) -> None:
         self.driver, self.position, self.radius = mode.driver, position, mode.value("LOIT_RADIUS")
         self.start = start
-
-    def shift(self, north: float, east: float) -> None:
-        """Move along with a jump of the estimate by m."""
-        self.position = self.position[0] + north, self.position[1] + east
-        if self.start is not None:
-            self.start = self.start[0] + north, self.start[1] + east
 
     def hold(self, speed: float = 0.0) -> None:
         """Stand, or drive to the position at m/s (0: WP_SPEED)."""
@@ -119,16 +114,13 @@ class RoverLoiter(RoverMode):
     """Stop, hold that position, and drive back when the rover has been moved."""
 
     name, number = "LOITER", 5
+    held = ("hold_point",)
     hold_point: HoldPoint
 
     def enter(self) -> None:
         """Hold the position where the rover can stop."""
         super().enter()
         self.hold_point = HoldPoint(self, self.driver.stopping_point())
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Keep the position in the world."""
-        self.hold_point.shift(north, east)
 
     def update(self, dt: float) -> None:
         """Stand, or drive back."""
@@ -139,6 +131,7 @@ class RoverCircle(RoverMode):
     """Circle the point CIRC_RADIUS m ahead of the position of entry."""
 
     name, number = "CIRCLE", 9
+    held = ("centre",)
     radius: float
     centre: Point
 
@@ -147,10 +140,6 @@ class RoverCircle(RoverMode):
         super().enter()
         self.radius = self.value("CIRC_RADIUS")
         self.centre = point_ahead(self.driver.position, self.autopilot.estimate.yaw, self.radius)
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Keep the centre in the world."""
-        self.centre = self.centre[0] + north, self.centre[1] + east
 
     def update(self, dt: float) -> None:
         """Continue the circle."""
