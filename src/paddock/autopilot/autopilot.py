@@ -27,7 +27,6 @@ from paddock.autopilot.group import (
     LONGEST_STEP,
     NO_GNSS,
     NOW,
-    REBOOT,
     SLOW_PERIOD_US,
     VOLTAGE,
     BuiltInGroup,
@@ -243,15 +242,6 @@ class BuiltInAutopilot(Autopilot):
     def armed(self, armed: bool) -> None:
         self._armed = armed
         self.status_row[ARMED] = armed
-
-    @property
-    def reboot_requested(self) -> bool:
-        """Whether it reboots at the next exchange."""
-        return bool(self.status_row[REBOOT])
-
-    @reboot_requested.setter
-    def reboot_requested(self, requested: bool) -> None:
-        self.status_row[REBOOT] = requested
 
     @property
     def period_us(self) -> int:

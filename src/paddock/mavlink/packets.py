@@ -190,15 +190,7 @@ class PacketWriter:
 
     def __init__(self, system: int, component: int) -> None:
         self._encoder = mav.MAVLink(None, srcSystem=system, srcComponent=component)
-
-    @property
-    def sequence(self) -> int:
-        """The number of the next packet."""
-        return int(self._encoder.seq)
-
-    @sequence.setter
-    def sequence(self, number: int) -> None:
-        self._encoder.seq = number
+        self.sequence = 0  # number of the next packet
 
     def pack_fields(self, id: int, fields: Sequence[Any], sequence: int | None = None) -> bytes:
         """Return the packet of a message's fields, in order; missing extensions are 0. `sequence`: not counted.
@@ -214,22 +206,23 @@ class PacketWriter:
         except OverflowError:
             packed = form.packer.pack(*map(limited, values))
         payload = packed.rstrip(b"\0") or b"\0"
-        number = encoder.seq if sequence is None else sequence
+        number = self.sequence if sequence is None else sequence
         head = bytes((len(payload), 0, 0, number, encoder.srcSystem, encoder.srcComponent))
         body = head + form.id + payload
         if sequence is None:
-            encoder.seq = (number + 1) % 256
+            self.sequence = (number + 1) % 256
         return MARK_2 + body + int(mav.x25crc(body + form.extra).crc).to_bytes(2, "little")
 
     def pack(self, message: Any, counted: bool = True) -> bytes:
         """Return the packet with the next sequence number, which stays the next for a packet that is not counted."""
+        self._encoder.seq = self.sequence
         try:
             packet = bytes(message.pack(self._encoder))
         except OverflowError:
             for name in message.fieldnames:
                 setattr(message, name, limited(getattr(message, name)))
             packet = bytes(message.pack(self._encoder))
-        self._encoder.seq = (self._encoder.seq + counted) % 256
+        self.sequence = (self.sequence + counted) % 256
         return packet
 
 
