@@ -417,7 +417,12 @@ class BuiltInAutopilot(Autopilot):
         """Return the MAV_MISSION_RESULT of a single item, during an upload."""
         if kind == PlanKind.MISSION:
             return check_mission_item(item, self.vehicle.kind)
-        return check_fence_item(item) if kind == PlanKind.FENCE else check_rally_item(item)
+        if kind == PlanKind.FENCE:
+            return check_fence_item(item)
+        if item.command != RALLY_POINT:
+            return MissionResult.UNSUPPORTED
+        low = -MAX_RALLY_ALTITUDE
+        return check_position(item) if low <= item.z <= MAX_RALLY_ALTITUDE else MissionResult.INVALID_PARAM7
 
     def check_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
         """Return the MAV_MISSION_RESULT of a whole plan, and the index of the item at fault."""
@@ -533,12 +538,3 @@ class HomePosition:
         if autopilot.parameters.value("RALLY_INCL_HOME") or not usable:
             usable.append(self.ned())
         return min(usable, key=distance)
-
-
-def check_rally_item(item: MissionItem) -> int:
-    """Return the MAV_MISSION_RESULT of a rally point."""
-    if item.command != RALLY_POINT:
-        return MissionResult.UNSUPPORTED
-    if not -MAX_RALLY_ALTITUDE <= item.z <= MAX_RALLY_ALTITUDE:
-        return MissionResult.INVALID_PARAM7
-    return check_position(item)

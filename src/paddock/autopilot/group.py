@@ -119,15 +119,6 @@ def control_kernel(control: Callable[[ControlRows, float], None]) -> Routine[...
     return parallel_routine(loop, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 
 
-def inject_faults(row: Floats, status: Floats) -> None:
-    """Change a row as SIM_GPS_DISABLE and SIM_BATT_VOLTAGE say."""
-    if status[NO_GNSS]:  # the receiver keeps reporting, without a fix
-        row[FIX] = row[SATELLITES] = 0.0
-        row[MEASURED] = np.nan
-    if status[VOLTAGE]:
-        row[BATTERY] = status[VOLTAGE]
-
-
 class BuiltInGroup(AutopilotGroup):
     """The arrays of several built-in autopilots, in their order."""
 
@@ -172,9 +163,11 @@ def run_autopilots(autopilots: "Mapping[int, BuiltInAutopilot]", which: Ints, se
         call(lambda autopilot: autopilot.reset(), which[restarted])
     rows[which] = sensors
     status[which, NOW] = sensors[:, 0]
-    if status[:, NO_GNSS:].any():
-        for row in which.tolist():
-            inject_faults(rows[row], status[row])
+    if status[:, NO_GNSS:].any():  # SIM_GPS_DISABLE: the receiver keeps reporting, without a fix; SIM_BATT_VOLTAGE
+        blind, drained = which[status[which, NO_GNSS] > 0.0], which[status[which, VOLTAGE] != 0.0]
+        rows[blind, FIX] = rows[blind, SATELLITES] = 0.0
+        rows[blind, MEASURED] = np.nan
+        rows[drained, BATTERY] = status[drained, VOLTAGE]
     estimator.run(which, *filters)
     if (events := filters.events[which]).any():
         call(lambda autopilot: autopilot.estimator.handle(int(filters.events[autopilot.index])), which[events != 0])

@@ -119,7 +119,10 @@ def read_stream(
     messages: list[Any] = []
     at = errors = 0
     rest = b""
-    while errors < MAX_ERRORS and (start := _next_marker(data, at)) >= 0:
+    while errors < MAX_ERRORS:
+        start = min((k for marker in MARKERS if (k := data.find(marker, at)) >= 0), default=-1)
+        if start < 0:
+            break
         packet, size = _frame(data, start)
         if not whole and len(packet) < size:
             rest = packet
@@ -140,11 +143,6 @@ def read_stream(
     counters.received += len(messages)
     counters.rejected += errors
     return messages, rest
-
-
-def _next_marker(data: bytes, at: int) -> int:
-    """Return where the next packet may start; -1 if nowhere."""
-    return min((start for marker in MARKERS if (start := data.find(marker, at)) >= 0), default=-1)
 
 
 def _frame(data: bytes, at: int) -> tuple[bytes, int]:

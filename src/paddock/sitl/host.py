@@ -203,7 +203,7 @@ class SitlHost:
         self.bridge.close()
 
     def _restarted(self, how: str) -> None:
-        """Note the places of the vehicles at the start of another run."""
+        """Note the poses of the vehicles at the start of another run."""
         if how == "reset":
             for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)
@@ -286,14 +286,14 @@ class SitlHost:
         return ids
 
     def _waypoints(self, autopilot: BuiltInAutopilot) -> list[list[float]]:
-        """Return the places of its mission, m east, north and up."""
+        """Return the positions of its mission, m east, north and up."""
         home = 0.0 if autopilot.home is None else autopilot.home[2]
-        places = [
+        positions = [
             (item.x, item.y, item.z + (0.0 if item.frame == AltitudeFrame.GLOBAL else home))
             for item in autopilot.plans[PlanKind.MISSION][1:]
-            if ITEM_KINDS[item.command].task is not None and (item.x or item.y)  # 0, 0 is the present place
+            if ITEM_KINDS[item.command].task is not None and (item.x or item.y)  # 0, 0 is the present position
         ]
-        return Origin(*self.sim.scenario.world.origin).to_local(*np.array(places).T).tolist() if places else []
+        return Origin(*self.sim.scenario.world.origin).to_local(*np.array(positions).T).tolist() if positions else []
 
     def hints(self) -> list[str]:
         """Return lines on how to connect ground stations and start real autopilots."""

@@ -50,6 +50,10 @@ class CopterMode(Mode):
         speed, acceleration = self.value("PILOT_SPEED_UP") / 100.0, self.value("PILOT_ACCEL_Z") / 100.0
         return MotionLimits(speed, acceleration, self.value("PSC_JERK_Z"))
 
+    def loiter_limits(self, acceleration: float) -> MotionLimits:
+        """Return the horizontal limits of LOITER with an acceleration, m/s2."""
+        return MotionLimits(self.value("LOIT_SPEED") / 100.0, acceleration, self.value("PSC_JERK_XY"))
+
     def limits(self, speed: float = float("nan")) -> LegLimits:
         """Return the limits in every direction."""
         return LegLimits(self.level_limits(speed), self.copter.limits.up, self.copter.limits.down)
