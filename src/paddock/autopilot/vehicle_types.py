@@ -40,7 +40,8 @@ from paddock.autopilot.modes import find_modes
 from paddock.autopilot.modes.plane_auto import PlaneAuto
 from paddock.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.autopilot.telemetry import Landed, Severity
-from paddock.autopilot.vehicle_data import MOTORS, Floats
+from paddock.autopilot.vehicle_data import MOTORS
+from paddock.compute.polyline import segment_distances, simplify
 
 Position = TypeVar("Position", bound=tuple[float, ...])  # m north, east (, down)
 COMPARED_SHARES = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # points of a new stretch that are compared with the path before it
@@ -94,7 +95,7 @@ class ReturnPath(Generic[Position]):
             self._remove_loop(position)
         self.points.append(position)
         if len(self.points) > self.most:
-            self.points = simplified(self.points, 0.5 * self.accuracy)
+            self.points = [self.points[k] for k in simplify(np.array(self.points), 0.5 * self.accuracy)]
             self.full = len(self.points) > self.most
 
     def _remove_loop(self, position: Position) -> None:
@@ -102,7 +103,7 @@ class ReturnPath(Generic[Position]):
         path = np.array(self.points)
         starts, ways = path[:-2], path[1:-1] - path[:-2]
         for share in COMPARED_SHARES:
-            distances_to_path = distances(path[-1] + share * (np.array(position) - path[-1]), starts, ways)
+            distances_to_path = segment_distances(path[-1] + share * (np.array(position) - path[-1]), starts, ways)
             near = np.flatnonzero(distances_to_path < 0.5 * self.accuracy)
             if len(near):
                 del self.points[near[0] + 1 :]
@@ -110,35 +111,8 @@ class ReturnPath(Generic[Position]):
 
     def return_points(self, position: Position) -> list[Position]:
         """Return the points to pass, from a position to the start."""
-        return simplified([*self.points, position], 0.5 * self.accuracy)[-2::-1]
-
-
-def distances(points: Floats, starts: Floats, ways: Floats) -> Floats:
-    """Return the distances (n,) of points from straight stretches, given by their starts and the ways to their ends.
-
-    Each argument is (n, d), or (d,) where it is the same for all.
-    """
-    lengths = np.maximum((ways * ways).sum(axis=-1), 1e-12)
-    shares = np.clip(((points - starts) * ways).sum(axis=-1) / lengths, 0.0, 1.0)
-    offsets = points - starts - np.asarray(shares)[..., None] * ways
-    return np.asarray(np.sqrt((offsets * offsets).sum(axis=-1)), dtype=np.float64)
-
-
-def simplified(points: list[Position], tolerance: float) -> list[Position]:
-    """Simplify a path to within `tolerance` m (Douglas-Peucker); the ends are kept."""
-    path, kept = np.array(points), {0, len(points) - 1}
-    open_parts = [(0, len(points) - 1)]
-    while open_parts:
-        first, last = open_parts.pop()
-        if last - first < 2:
-            continue
-        offsets = distances(path[first + 1 : last], path[first], path[last] - path[first])
-        worst = int(offsets.argmax())
-        if offsets[worst] > tolerance:
-            middle = first + 1 + worst
-            kept.add(middle)
-            open_parts += [(first, middle), (middle, last)]
-    return [points[k] for k in sorted(kept)]
+        path = [*self.points, position]
+        return [path[k] for k in simplify(np.array(path), 0.5 * self.accuracy)[-2::-1]]
 
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
