@@ -201,6 +201,8 @@ class RowTuple(Generic[T]):
         self.kind, self.row, self.width = kind, row, len(kind._fields)  # type: ignore[attr-defined]
 
     def __get__(self, owner: Any, _: type) -> T:
+        if owner is None:
+            return self  # type: ignore[return-value]  # of the class
         return self.kind(*getattr(owner, self.row)[: self.width].tolist())
 
     def __set__(self, owner: Any, values: T) -> None:
