@@ -105,7 +105,7 @@ def test_values_and_picture_of_a_report() -> None:
         lost, coloured = figure.axes[0].collections[-2:]
         assert len(coloured.get_segments()) == 200
         assert len(lost.get_segments()) == 200  # from 1,000 m to 2,000 m and back
-        ends = np.abs(np.array([one[:, 0] for one in lost.get_segments()]))
+        ends = np.abs(np.array([segment[:, 0] for segment in lost.get_segments()]))
         assert ends.min() == pytest.approx(1000.0) and ends.max() == pytest.approx(2000.0)
 
 
@@ -118,15 +118,15 @@ def test_the_picture_has_stations_and_jammers() -> None:
         {"name": "far", "kind": "spot", "position": [12_000, 0, 0], "power": -50},
     ]
     links = found(truck, jammers=jammers)
-    assert [one[:3] for one in links.jammers] == [("amber", 700.0, 300.0), ("blue", 50.0, -100.0), ("far", 12e3, 0.0)]
+    assert [row[:3] for row in links.jammers] == [("amber", 700.0, 300.0), ("blue", 50.0, -100.0), ("far", 12e3, 0.0)]
     assert contact_numbers(links)["jammers"] == ["amber", "blue", "far"]
     with styled() as figure_class:
         figure = draw_contact(figure_class, (out_and_back("truck"), links), "line")
     axes = figure.axes[0]
-    texts = {one.get_text(): one.xy for one in axes.texts if hasattr(one, "xy")}
+    texts = {text.get_text(): text.xy for text in axes.texts if hasattr(text, "xy")}
     assert tuple(texts["amber on truck"]) == (700.0, 300.0) and tuple(texts["blue, off"]) == (50.0, -100.0)
     assert "far, 10.0 km beyond" in texts  # the map ends at 2 km
-    labels = [one.get_text() for one in figure.legends[0].get_texts()]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[2:5] == ["station", "jammer, on a vehicle at its start", "start of a vehicle"]
 
 
