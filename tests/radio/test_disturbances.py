@@ -80,8 +80,8 @@ def all_pairs(radios: Radios) -> Floats:
 @pytest.mark.parametrize("fading", [None, {"rician": 6.0}])
 def test_they_are_those_of_all_pairs(fading: Any) -> None:
     """Bands overlap by a quarter, in full, and not at all; after a move, and at the places before it."""
-    tree = {} if fading is None else {"default": {"fading": fading, "shadowing": {"sigma": 4.0, "distance": 50.0}}}
-    radios, update, tables = radios_in_a_town(60, **tree)
+    types = {} if fading is None else {"default": {"fading": fading, "shadowing": {"sigma": 4.0, "distance": 50.0}}}
+    radios, update, tables = radios_in_a_town(60, **types)
     finder = DisturbanceUpdate(update, update.keep - update.margin)
     first, placed = matrix(finder.find(placed_radios(radios), tables)), placed_radios(radios)
     move(radios, 8)

@@ -31,8 +31,8 @@ def stopped(car: Car) -> float:
 
 def test_burnout_and_launch_equal_those_of_the_double_track() -> None:
     """On mu 0.4 the rolling wheels are a quarter too fast: they transmit the peak of friction all the time."""
-    tree = {"world": {"mu": 0.4}, "preset": "sedan", "traction_slip": 0.0}
-    car, level3, rolling = spinning(**tree), Car("car.double_track", **tree), Car("car.bicycle", **tree)
+    fields = {"world": {"mu": 0.4}, "preset": "sedan", "traction_slip": 0.0}
+    car, level3, rolling = spinning(**fields), Car("car.double_track", **fields), Car("car.bicycle", **fields)
     for entry in (car, level3, rolling):
         entry.go(2.0, throttle=1.0)
     assert car.spin_rear * 0.32 > car.vx + 5.0
@@ -47,15 +47,15 @@ def test_burnout_and_launch_equal_those_of_the_double_track() -> None:
 
 
 def test_locked_wheels_and_abs() -> None:
-    tree = {"world": {"mu": 0.4}, "preset": "sedan"}
-    locked = spinning(27.8, **tree, abs_slip=0.0).go(1.0, brake=1.0, steer=0.05)
+    fields = {"world": {"mu": 0.4}, "preset": "sedan"}
+    locked = spinning(27.8, **fields, abs_slip=0.0).go(1.0, brake=1.0, steer=0.05)
     assert (locked.wheel_speed, locked.vx > 20.0) == (0.0, True)
-    rolling = spinning(27.8, **tree).go(1.0, brake=1.0, steer=0.05)
+    rolling = spinning(27.8, **fields).go(1.0, brake=1.0, steer=0.05)
     assert rolling.wheel_speed * 0.32 > 0.7 * rolling.vx
     assert abs(locked.yaw_rate) < 0.4 * abs(rolling.yaw_rate)  # locked front wheels do not steer
     for abs_slip in (0.0, 0.12):
-        level3 = Car("car.double_track", 27.8, **tree, abs_slip=abs_slip)
-        assert stopped(spinning(27.8, **tree, abs_slip=abs_slip)) == pytest.approx(stopped(level3), rel=0.003)
+        level3 = Car("car.double_track", 27.8, **fields, abs_slip=abs_slip)
+        assert stopped(spinning(27.8, **fields, abs_slip=abs_slip)) == pytest.approx(stopped(level3), rel=0.003)
 
 
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
@@ -92,8 +92,10 @@ def test_the_kernel_follows_the_python_code_and_the_scenario_chooses_it() -> Non
 @pytest.mark.parametrize("level", ["car.kinematic", "car.bicycle"])
 def test_rolling_wheels_transmit_the_peak_along(level: str) -> None:
     """The driverless tyre has the longitudinal factor 1.6: from 25 m/s on mu 0.6 the double track needs 22.7 m."""
-    tree = {"world": {"mu": 0.6}, "preset": "driverless"}
-    assert stopped(Car(level, 25.0, **tree)) == pytest.approx(stopped(Car("car.double_track", 25.0, **tree)), rel=0.04)
+    fields = {"world": {"mu": 0.6}, "preset": "driverless"}
+    assert stopped(Car(level, 25.0, **fields)) == pytest.approx(
+        stopped(Car("car.double_track", 25.0, **fields)), rel=0.04
+    )
 
 
 @pytest.mark.parametrize("level", ["car.kinematic", "car.bicycle"])

@@ -97,8 +97,8 @@ def test_levels_agree_with_rolling_resistance() -> None:
 
 @pytest.mark.parametrize("level", SPUN)
 def test_a_locked_wheel_slides_with_the_friction_of_full_slip(level: str) -> None:
-    tree = {"brake_torque": 20000.0, "tyre_load_sensitivity": 0.0, "brake_bias": 0.5, **FREE}
-    car = Car(level, 30.0, **tree).go(1.0, brake=1.0)
+    parameters = {"brake_torque": 20000.0, "tyre_load_sensitivity": 0.0, "brake_bias": 0.5, **FREE}
+    car = Car(level, 30.0, **parameters).go(1.0, brake=1.0)
     slide = 10.0 * 1.0
     mu = sin(1.65 * atan(slide - 0.97 * (slide - atan(slide))))  # magic formula at a slip ratio of -1, by hand
     assert (car.spin_fl, car.spin_fr, car.spin_rl, car.spin_rr) == (0.0, 0.0, 0.0, 0.0)

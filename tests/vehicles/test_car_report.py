@@ -49,8 +49,8 @@ def test_static_axle_loads_follow_from_mass_and_centre_of_gravity() -> None:
 
 @pytest.mark.parametrize("lift", [(0.05, 0.05), (1.2, 1.5), (-0.1, 0.2)])
 def test_loads_add_up_to_weight_and_down_force(lift: tuple[float, float]) -> None:
-    tree = {"lift_front": lift[0], "lift_rear": lift[1]}
-    state, report, _ = driven("car.bicycle", 40.0, 1.0, {"throttle": 0.7, "steer": 0.01}, **tree)
+    parameters = {"lift_front": lift[0], "lift_rear": lift[1]}
+    state, report, _ = driven("car.bicycle", 40.0, 1.0, {"throttle": 0.7, "steer": 0.01}, **parameters)
     down = 0.5 * 1.225 * 2.2 * state.vx**2 * sum(lift)
     assert sum(getattr(report, name) for name in LOADS) == pytest.approx(MASS * G + down, rel=1e-12)
 

@@ -31,10 +31,10 @@ def energy(car: Car) -> float:
 @pytest.mark.parametrize("dt", [1e-3, 5e-3])
 @pytest.mark.parametrize("names", STIFF)
 def test_the_stiffest_allowed_parameters_are_stable(names: tuple[str, ...], dt: float) -> None:
-    tree = {name: float(HIGHEST[name]) for name in names} | {
+    parameters = {name: float(HIGHEST[name]) for name in names} | {
         "suspension_travel": 0.001 if "bump_stop" in names else 0.05
     }
-    car = Car("car.full", 25.0, **tree)
+    car = Car("car.full", 25.0, **parameters)
     start = energy(car)
     for _ in range(40):
         car.go(0.05, dt, steer=0.05, gear=0.0)

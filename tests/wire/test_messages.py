@@ -326,9 +326,9 @@ def test_a_command_has_the_bytes_of_protobuf() -> None:
     entry = bytes([0x0A, 5]) + b"steer" + bytes([0x12, len(number)]) + number  # of the map: key = 1, value = 2
     command = bytes([0x0A, 3]) + b"red" + bytes([0x22, len(entry)]) + entry  # name = 1, inputs = 4
     written = bytes([0x08, 1, 0x6A, len(command)]) + command  # id = 1, command = 13
-    tree = {"target": "red", "inputs": {"steer": 0.5}}
-    assert encode_request(RequestMessage(1, Direct("command", tree))) == written
-    decoded = Direct("command", {**tree, "at_tick": None, "timeout": None})
+    arguments = {"target": "red", "inputs": {"steer": 0.5}}
+    assert encode_request(RequestMessage(1, Direct("command", arguments))) == written
+    decoded = Direct("command", {**arguments, "at_tick": None, "timeout": None})
     assert decode_request(written) == RequestMessage(1, decoded)
 
 

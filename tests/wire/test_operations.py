@@ -137,8 +137,8 @@ def test_large_objects_are_refused_without_validating_every_member() -> None:
 
 
 def test_operations_called_by_name_accept_arrays_as_lists() -> None:
-    tree = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
-    assert OPERATIONS["set_frame"].validate(tree)["position"] == [1.0, 2.0, 3.0]
+    arguments = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
+    assert OPERATIONS["set_frame"].validate(arguments)["position"] == [1.0, 2.0, 3.0]
     assert OPERATIONS["override"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]
     with pytest.raises(ArgumentError, match=r"^position must be a list of numbers, not array.*\]\)$"):
         OPERATIONS["set_frame"].validate({"name": "cam", "position": np.ones((2, 3))})

@@ -18,8 +18,8 @@ ORIGIN = (47.3977, 8.5456, 488.0)
 
 
 def made(**options: object) -> LightweightAdapter:
-    tree = {"noise": False, "truth": True, "wheel_base": 0.5, "speed_max": 2.0, "acceleration": inf, **options}
-    adapter = LightweightAdapter(**tree)  # type: ignore[arg-type]
+    settings = {"noise": False, "truth": True, "wheel_base": 0.5, "speed_max": 2.0, "acceleration": inf, **options}
+    adapter = LightweightAdapter(**settings)  # type: ignore[arg-type]
     adapter.connect()
     return adapter
 
