@@ -57,10 +57,10 @@ def test_links_are_coloured_by_their_sinr(served: Any, window: Any, pictures: Pa
     radio = served.sim.radio
     up = [name for name in ("p[0]", "p[1]", "p[2]") if radio.link("base", name).up]
     assert up == ["p[0]"]
-    window.until(lambda: len(colours(window)) >= 1)
     both = radio.link("base", "p[0]"), radio.link("p[0]", "base")
     margin = max(link.sinr - link.needed for link in both if link.up)  # a line has the colour of the better direction
-    assert colour_of(window, margin) in [colour[:3] for colour in window.ask(f"{SHOWN}.colours")]
+    expected = colour_of(window, margin)
+    window.until(lambda: expected in [colour[:3] for colour in window.ask(f"{SHOWN}.colours")])
     window.page.screenshot(path=pictures / "radio.png")
     window.page.get_by_role("tab", name="Layers").click()
     window.page.get_by_role("switch", name="Radio links by SINR").uncheck()
