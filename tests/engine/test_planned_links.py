@@ -37,7 +37,7 @@ def out_and_back(*others: str) -> Plan:
     return Plan(Problem(vehicles, ()), "greedy", routes)
 
 
-def found(*vehicles: dict[str, Any], **radio: Any) -> PlannedLinks:
+def links_of(*vehicles: dict[str, Any], **radio: Any) -> PlannedLinks:
     fading = {"model": "free_space", "fading": "rayleigh"}
     section = {"types": {"t": TYPE}, "hysteresis": 0.0, "default": fading, **radio}
     section.setdefault("stations", [{"name": "base", "position": [0, 0, 50], "radio": "t"}])
@@ -46,7 +46,7 @@ def found(*vehicles: dict[str, Any], **radio: Any) -> PlannedLinks:
     return planned_links(load_scenario(tree), out_and_back())
 
 
-alone = cache(found)
+alone = cache(links_of)
 
 
 def test_the_link_drops_at_the_range_of_free_space() -> None:
@@ -67,7 +67,7 @@ def test_the_link_drops_at_the_range_of_free_space() -> None:
 def test_other_radios_extend_the_contact() -> None:
     """One that stays 900 m away is in contact, and relays up to 1,905 m."""
     relay = {"name": "relay", "model": "point", "pose": [900, 0, 50, 0], "radio": "t"}
-    links = found(relay)
+    links = links_of(relay)
     assert np.array_equal(links.direct[0], np.abs(links.times - 200.0) > 99.5)
     assert np.array_equal(links.reached[0], np.abs(links.times - 200.0) > 9.5)
     assert links.contacts()[0].longest_gap == 19.0
@@ -76,7 +76,7 @@ def test_other_radios_extend_the_contact() -> None:
 
 def test_a_jammer_interrupts_the_contact_while_it_is_on() -> None:
     jammer = {"name": "red", "kind": "barrage", "position": [0, 10, 50], "power": 40, "on": [[20, 40]]}
-    links = found(jammers=[jammer])
+    links = links_of(jammers=[jammer])
     inside = np.abs(links.times - 200.0) > 99.5
     inside[20:40] = False
     assert np.array_equal(links.direct[0], inside)
@@ -117,7 +117,7 @@ def test_the_picture_has_stations_and_jammers() -> None:
         {"name": "blue", "kind": "spot", "position": [50, -100, 0], "enabled": False},
         {"name": "far", "kind": "spot", "position": [12_000, 0, 0], "power": -50},
     ]
-    links = found(truck, jammers=jammers)
+    links = links_of(truck, jammers=jammers)
     assert [row[:3] for row in links.jammers] == [("amber", 700.0, 300.0), ("blue", 50.0, -100.0), ("far", 12e3, 0.0)]
     assert contact_numbers(links)["jammers"] == ["amber", "blue", "far"]
     with styled() as figure_class:

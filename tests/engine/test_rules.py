@@ -63,7 +63,7 @@ def events(sim: Simulation, *kinds: str) -> list[tuple[str, str, str]]:
     return [(event.kind, event.subject, event.detail) for event in sim.events.since() if event.kind in kinds]
 
 
-def place(sim: Simulation, pose: list[float]) -> None:
+def set_pose(sim: Simulation, pose: list[float]) -> None:
     x, y, yaw = pose
     sim.vehicles.place("red", [x, y, 0.0, yaw], 10.0)
 
@@ -233,7 +233,7 @@ def test_off_course(round_track: str, penalty: float | str, status: str) -> None
             assert sim.race.standings()["red"].reason == "left the course"
             assert sim.snapshot()["red"]["race.status"] == 5.0
             return
-        place(sim, car("red", 10.0, angle=2.5)["pose"])
+        set_pose(sim, car("red", 10.0, angle=2.5)["pose"])
         sim.command("red", steer=steer_for(RADIUS))
         sim.step(1300)
         row = sim.race.standings()["red"]
@@ -408,7 +408,7 @@ def test_removed_and_broken_cars(round_track: str) -> None:
 def test_a_jump_crosses_no_gate(round_track: str) -> None:
     with paddock.load(scenario(round_track, "trackdrive", car("red", 10.0))) as sim:
         sim.step(5)
-        place(sim, car("red", 10.0, angle=0.5)["pose"])
+        set_pose(sim, car("red", 10.0, angle=0.5)["pose"])
         sim.step(20)
         assert sim.race.standings()["red"].status == "waiting"
 
