@@ -49,7 +49,7 @@ ALARMS = {"failsafe", "refused", "barrier_timeout", "target_lost", "jammed"}  # 
 POSE = slice(POSITION.start, ORIENTATION.stop)
 
 
-Fields = dict[str, Any]  # of a message, by name
+Fields = Any  # of a message: a dict, as constructors take it
 
 
 def timestamp(time: int) -> Fields:
@@ -74,7 +74,8 @@ def rgba(colour: Iterable[float], alpha: float = 1.0) -> Fields:
 
 def cleared_scene(log_time: int) -> SceneUpdate:
     """Return an update that removes all entities of its channel."""
-    return SceneUpdate(deletions=[{"type": SceneEntityDeletion.ALL, "timestamp": timestamp(log_time)}])
+    everything: Fields = {"type": SceneEntityDeletion.ALL, "timestamp": timestamp(log_time)}
+    return SceneUpdate(deletions=[everything])
 
 
 def point_cloud(snapshot: Snapshot, log_time: int) -> PointCloud:
@@ -120,7 +121,7 @@ def named_frame(frame: FrameAction, log_time: int) -> FrameTransforms:
 
 def frames(placed: Iterable[tuple[str, str, Sequence[float]]], log_time: int) -> FrameTransforms:
     """Return frames, each given by its parent, its name, and its position and quaternion there."""
-    time, transforms = timestamp(log_time), []
+    time, transforms = timestamp(log_time), list[Fields]()
     for parent, name, at in placed:
         moved = {"translation": vector(at[:3]), "rotation": dict(zip("xyzw", at[3:], strict=True))}
         transforms.append({"timestamp": time, "parent_frame_id": parent, "child_frame_id": name, **moved})
@@ -192,8 +193,8 @@ def remove_markers(markers: Iterable[Marker] | None, log_time: int) -> SceneUpda
     """Remove markers, by default all."""
     if markers is None:
         return cleared_scene(log_time)
-    gone = {"type": SceneEntityDeletion.MATCHING_ID, "timestamp": timestamp(log_time)}
-    return SceneUpdate(deletions=[{**gone, "id": entity_id(marker)} for marker in markers])
+    gone: Fields = {"type": SceneEntityDeletion.MATCHING_ID, "timestamp": timestamp(log_time)}
+    return SceneUpdate(deletions=[gone | {"id": entity_id(marker)} for marker in markers])
 
 
 def _styled(marker: Marker, colour: Iterable[float] | None = None) -> Fields:

@@ -277,9 +277,9 @@ def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpd
     entity.lines.add(**line, points=ends, colors=tones)
     for station in radio["stations"]:
         _body(update, station["name"], station["position"], (0.3, 0.7, 1.0), log_time)
-    drawn: dict[Any, tuple[float, float, float]] = {"jammers": (1.0, 0.2, 0.2), "spoofers": (0.8, 0.3, 1.0)}
-    for kind, bright in drawn.items():
-        for emitter in radio[kind]:
+    drawn: list[tuple[Any, tuple[float, float, float]]] = [(radio["jammers"], (1.0, 0.2, 0.2))]
+    for emitters, bright in [*drawn, (radio["spoofers"], (0.8, 0.3, 1.0))]:
+        for emitter in emitters:
             if emitter["position"] is not None:
                 colour = bright if emitter["active"] else (0.5, 0.5, 0.5)
                 _body(update, emitter["name"], emitter["position"], colour, log_time)

@@ -125,9 +125,9 @@ def _built(file: TrackFile, name: str) -> Track:
     for boundary in ("left_cones", "right_cones"):
         cones = number[shape[boundary]]
         shape[boundary] = cones[cones >= 0]
-    covariances = spread if spread.any() else None
-    cones_of_track = {"cones": places[standing], "colours": colours[standing], "covariances": covariances}
-    return Track(name=name, start=start, source=file, **cones_of_track, **shape)
+    own: dict[str, Any] = {"cones": places[standing], "colours": colours[standing]}
+    own["covariances"] = spread if spread.any() else None
+    return Track(name=name, start=start, source=file, **own, **shape)
 
 
 def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, float]) -> dict[str, Any]:
@@ -234,7 +234,8 @@ def _nearest(points: Floats, line: Floats, blocks: Floats, closed: bool) -> Floa
 
 def _located(points: Floats, line: Floats, blocks: Floats, closed: bool) -> tuple[NDArray[np.int64], Floats]:
     """Return the segments of a line nearest to points (n, 2), and the positions on them (0..1)."""
-    located = locate_places(*np.ascontiguousarray(points.T), line, blocks, closed)
+    x, y = np.ascontiguousarray(points.T)
+    located = locate_places(x, y, line, blocks, closed)
     return located[:, 0].astype(np.int64), located[:, 1]
 
 

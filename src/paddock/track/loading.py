@@ -201,7 +201,7 @@ def track_from(tree: Mapping[str, Any]) -> Track:
     """Return the track of plain data whose numbers are not rounded: equal to the one that it was made from."""
     x, y, yaw = tree["start"]
     cones = tuple(Cone(CONE_COLOURS[k], *place) for k, place in zip(tree["colours"], tree["cones"], strict=True))
-    arrays = {name: np.array(tree[name], np.float64).reshape(-1, 2) for name in _POINTS}
+    arrays: dict[str, Any] = {name: np.array(tree[name], np.float64).reshape(-1, 2) for name in _POINTS}
     arrays |= {name: np.array(tree[name]) for name in (*_WIDTHS, *_NUMBERS)}
     gates = [Gate(gate["name"], tuple(gate["left"]), tuple(gate["right"]), gate["along"]) for gate in tree["gates"]]
     about = {"name": tree["name"], "closed": tree["closed"], "start": (x, y, yaw)}
