@@ -12,7 +12,7 @@ from typing import Protocol
 
 from paddock.engine.clock_thread import MOMENT, ClockThread
 from paddock.engine.program import FleetProgram
-from paddock.engine.published import Moment
+from paddock.engine.published import SnapshotParts
 from paddock.errors import PaddockError, whole_number
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
@@ -179,7 +179,7 @@ class PublishStage:
         self._show_race()
         blocks, arrays, finish = self.writer.begin_all(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block, more in zip(self.programs.values(), blocks, arrays, strict=True):
-            program.published.write(block, Moment(tick, self.world.environment, more))
+            program.published.write(block, SnapshotParts(tick, self.world.environment, more))
         self._latest = self._published = finish()
         return self._latest
 

@@ -26,7 +26,7 @@ RADIO_ARRAYS = (
 )
 
 
-class Moment(NamedTuple):
+class SnapshotParts(NamedTuple):
     """What the groups write a snapshot from, besides the fleet."""
 
     tick: int
@@ -38,7 +38,7 @@ class PublishedGroup(NamedTuple):
     """Columns that are next to each other in a block, and the arrays that belong to them."""
 
     names: tuple[str, ...]
-    write: Callable[[Floats, Moment], None]  # fills the rows (columns, n), and the arrays
+    write: Callable[[Floats, SnapshotParts], None]  # fills the rows (columns, n), and the arrays
     arrays: tuple[ArrayColumn, ...] = ()
 
 
@@ -83,17 +83,17 @@ class PublishedColumns:
         ids, members = (fleet.by_key(fleet.tables[name]) for name in ("ids", "members"))
         return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, ids, members, fleet.single, arrays)
 
-    def write(self, block: Floats, moment: Moment) -> None:
+    def write(self, block: Floats, parts: SnapshotParts) -> None:
         """Fill a snapshot's block (columns, n) and its arrays, vehicles in the order of the members."""
         if not self._fleet.n:
             return
         first = 0
         for names, write, _ in self._present():
             end = first + len(names)
-            write(block[first:end], moment)
+            write(block[first:end], parts)
             first = end
         if not self._fleet.in_order:
-            for table in (block.T, *moment.arrays.values()):
+            for table in (block.T, *parts.arrays.values()):
                 table[:] = table[self._fleet.rows]
 
     def _present(self) -> list[PublishedGroup]:
@@ -108,9 +108,7 @@ class PublishedColumns:
         yield PublishedGroup(POSE_COLUMNS, lambda rows, _: self._write_poses(rows))
         yield PublishedGroup(tuple(self._telemetry), self._write_telemetry)
         if self.has_report:
-            yield PublishedGroup(
-                model.report_columns, lambda rows, moment: self._write_report(rows, moment.environment)
-            )
+            yield PublishedGroup(model.report_columns, lambda rows, parts: self._write_report(rows, parts.environment))
         if not large:
             yield PublishedGroup(tuple(f"command.{name}" for name in column_index(model.command)), self._write_commands)
         if settings.contact is not None:
@@ -126,31 +124,31 @@ class PublishedColumns:
         if settings.radio:
             yield PublishedGroup(tuple(f"radio.{name}" for name in STATUS), self._write_radio, RADIO_ARRAYS)
 
-    def _write_telemetry(self, rows: Floats, _: Moment) -> None:
+    def _write_telemetry(self, rows: Floats, _: SnapshotParts) -> None:
         state, n = self._fleet.state, self._fleet.n
         for k, row in enumerate(self._telemetry.values()):  # column by column: fancy indexing copies twice
             rows[k] = state[row, :n]
 
-    def _write_commands(self, rows: Floats, _: Moment) -> None:
+    def _write_commands(self, rows: Floats, _: SnapshotParts) -> None:
         rows[:] = self._fleet.tables["command"][:, : self._fleet.n]
 
-    def _write_contact(self, rows: Floats, moment: Moment) -> None:
+    def _write_contact(self, rows: Floats, parts: SnapshotParts) -> None:
         last = self._fleet.tables[CONTACT][:, : self._fleet.n]
-        rows[0] = (last[0] >= 0.0) & (moment.tick - last[0] < self._settings.collided_ticks)
+        rows[0] = (last[0] >= 0.0) & (parts.tick - last[0] < self._settings.collided_ticks)
         rows[1:] = last[: len(rows) - 1]
 
-    def _write_readings(self, name: str, sensor: FleetSensor, rows: Floats, moment: Moment) -> None:
-        sensor.arrive(moment.tick)
+    def _write_readings(self, name: str, sensor: FleetSensor, rows: Floats, parts: SnapshotParts) -> None:
+        sensor.arrive(parts.tick)
         rows[:-1] = sensor.published()
         rows[-1] = sensor.sample_ticks if sensor.arrays else sensor.sample_tick
         for reading in sensor.arrays:
-            moment.arrays[f"{name}.{reading}"][:] = sensor.array(reading)
+            parts.arrays[f"{name}.{reading}"][:] = sensor.array(reading)
 
-    def _write_race(self, rows: Floats, _: Moment) -> None:
+    def _write_race(self, rows: Floats, _: SnapshotParts) -> None:
         rows[:] = self.race
 
-    def _write_radio(self, rows: Floats, moment: Moment) -> None:
+    def _write_radio(self, rows: Floats, parts: SnapshotParts) -> None:
         status = self._fleet.tables[RADIO][:, : self._fleet.n]
         rows[:] = status[:FIRST_PEER]
-        moment.arrays["radio.peers"][:] = status[FIRST_PEER : FIRST_PEER + PEERS].T
-        moment.arrays["radio.peer_sinr"][:] = status[FIRST_PEER + PEERS :].T
+        parts.arrays["radio.peers"][:] = status[FIRST_PEER : FIRST_PEER + PEERS].T
+        parts.arrays["radio.peer_sinr"][:] = status[FIRST_PEER + PEERS :].T
