@@ -396,7 +396,8 @@ class Hub:
             self.loop.remove_reader(self.link.socket)
             self.stopped.set()
             return
-        for message in self.link.decoder.feed(piece):
+        self.link.decoder.feed(piece)
+        for message in self.link.decoder:
             self._receive(message)
 
     def _receive(self, message: dict[str, Any]) -> None:
@@ -490,9 +491,8 @@ def main(link_number: int, bell_number: int) -> None:
 
 async def _serve(link: HubLink, bell: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    messages: Iterator[dict[str, Any]] = iter(())
-    while (first := next(messages, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
-        messages = link.decoder.feed(piece)
+    while (first := next(link.decoder, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
+        link.decoder.feed(piece)
     if first is not None:
         await Hub(link, bell, first["config"]).serve()
     link.close()

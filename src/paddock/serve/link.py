@@ -1,17 +1,16 @@
 """The link between a simulation and its hub: messages over one socket, each a tree of plain values, arrays and bytes.
 
-A message is its size (u32) and its bytes (MessagePack). Both ends belong to Paddock, so a complete message is trusted;
-this is not a public wire format.
+A message is an object of MessagePack. Both ends belong to Paddock, so a complete message is trusted; this is not a
+public wire format.
 """
 
 import select
 import socket
-import struct
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 PIECE = 1 << 18  # bytes received at a time
 MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
 MOST_POSTED = 100_000  # messages after which further posted ones are lost: the hub is about to be replaced
-_SIZE = struct.Struct("<I")
 _ARRAY = 1  # code of the extension type: (dtype, shape, bytes)
 
 
@@ -43,7 +41,7 @@ class LinkClosedError(PaddockError):
 def encode(tree: dict[str, Any]) -> bytes:
     """Encode a message; TypeError, ValueError or OverflowError for a value that it cannot contain."""
     data: bytes = msgpack.packb(tree, default=_extended, strict_types=True, unicode_errors="surrogatepass")
-    return _SIZE.pack(len(data)) + data
+    return data
 
 
 def _extended(value: Any) -> Any:
@@ -72,31 +70,10 @@ def _array(code: int, data: bytes) -> Any:
     return np.frombuffer(values, kind).reshape(shape)
 
 
-class Decoder:
-    """Splits received bytes into messages."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-
-    def feed(self, piece: bytes) -> Iterator[dict[str, Any]]:
-        """Return the messages that are complete now; those not taken are returned by the next call."""
-        self._buffer += piece
-        return iter(self._next, None)
-
-    def _next(self) -> dict[str, Any] | None:
-        """Take the first message from the buffer; None while it is incomplete."""
-        buffer = self._buffer
-        end = _SIZE.size + _SIZE.unpack_from(buffer)[0] if len(buffer) >= _SIZE.size else 0
-        if not end or len(buffer) < end:
-            return None
-        message: dict[str, Any] = msgpack.unpackb(
-            memoryview(buffer)[_SIZE.size : end].tobytes(),
-            ext_hook=_array,
-            strict_map_key=False,
-            unicode_errors="surrogatepass",
-        )
-        del buffer[:end]  # does not copy the rest
-        return message
+def decoder() -> msgpack.Unpacker:
+    """Return what splits bytes into messages: `feed(piece)`, then iterate over those that are complete."""
+    options = {"strict_map_key": False, "unicode_errors": "surrogatepass", "max_buffer_size": 0}  # 0: 4 GiB
+    return msgpack.Unpacker(ext_hook=_array, **options)
 
 
 class HubLink:
@@ -106,7 +83,7 @@ class HubLink:
         """Take over a connected stream socket; `blocking`: whether `recv` blocks."""
         end.setblocking(blocking)
         self.socket = end
-        self.decoder = Decoder()
+        self.decoder = decoder()
         self._waiting: deque[memoryview | dict[str, Any]] = deque()
         self._waiting_bytes = 0
         self._moved = False  # whether the socket has accepted waiting data since `flows` was called
@@ -337,7 +314,8 @@ class HubConnection:
                 self._broken = self._broken or "its end of the link is closed"
                 return
             try:
-                for message in self.link.decoder.feed(piece):
+                self.link.decoder.feed(piece)
+                for message in self.link.decoder:
                     self._receive(message)
             except Exception as error:  # the hub is replaced; the simulation continues
                 self._broken = f"invalid message: {error!r}"

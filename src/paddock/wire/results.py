@@ -107,7 +107,10 @@ class ArrayTree(TypedDict):
 
 
 class FleetInfoTree(TypedDict):
-    """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like."""
+    """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like.
+
+    `parameters` are in the units of the model, null if not finite; those in `varying` differ between vehicles.
+    """
 
     name: str
     count: int
@@ -121,6 +124,8 @@ class FleetInfoTree(TypedDict):
     columns: list[ColumnTree]
     arrays: list[ArrayTree]
     sensors: list[str]
+    parameters: dict[str, float | None]
+    varying: list[str]
 
 
 class EventRecord(NamedTuple):
@@ -154,7 +159,10 @@ class RecordingTree(TypedDict):
 
 
 class MetadataTree(TypedDict):
-    """The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller."""
+    """The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller.
+
+    `web` is the address of the page: {port}.
+    """
 
     name: str
     description: str
@@ -171,6 +179,7 @@ class MetadataTree(TypedDict):
     scenario: dict[str, Any]
     fleets: list[FleetInfoTree]
     recording: RecordingTree | None
+    web: dict[str, int] | None
 
 
 class InspectedTree(TypedDict):

@@ -169,7 +169,7 @@ export interface ArrayTree {
   options: Readonly<Record<string, number>>;
 }
 
-/** A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like. */
+/** A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like. `parameters` are in the units of the model, null if not finite; those in `varying` differ between vehicles. */
 export interface FleetInfoTree {
   name: string;
   count: number;
@@ -183,6 +183,8 @@ export interface FleetInfoTree {
   columns: readonly ColumnTree[];
   arrays: readonly ArrayTree[];
   sensors: readonly string[];
+  parameters: Readonly<Record<string, number | null>>;
+  varying: readonly string[];
 }
 
 /** An event. */
@@ -212,7 +214,7 @@ export interface RecordingTree {
   events: readonly EventRecord[];
 }
 
-/** The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller. */
+/** The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller. `web` is the address of the page: {port}. */
 export interface MetadataTree {
   name: string;
   description: string;
@@ -229,6 +231,7 @@ export interface MetadataTree {
   scenario: Readonly<Record<string, unknown>>;
   fleets: readonly FleetInfoTree[];
   recording: RecordingTree | null;
+  web: Readonly<Record<string, number>> | null;
 }
 
 /** Every column of one vehicle; `state` is that of its model, `columns` has the names and meanings of frames. */
@@ -992,7 +995,7 @@ export interface Methods {
   };
   /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
   get_link: { params: { source: string | number; to: string | number }; result: { link: LinkBudget } };
-  /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
+  /** Return the scenario, the clock, and the fleets with their inputs, columns, sensors and parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
   get_mission: { params: Empty; result: { mission: MissionTree | null } };

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from paddock.serve.live import LiveSource
 
 Copied = Callable[[], Any]  # computes a result, in another thread, from what was copied between two ticks
-CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario"
-"""Metadata fields for the Python client, which receives fleets in another form."""
 
 
 def _described(run: LiveSource) -> tuple[Any, ...]:
@@ -52,18 +50,14 @@ def _scenery(run: LiveSource) -> tuple[Any, ...]:
 
 
 @changes_with(_described)
-def metadata(run: LiveSource, client: str, page: bool = False) -> Copied:
-    """Return the metadata; the page gets more fields, and fleets in another form, than the Python client."""
+def metadata(run: LiveSource, client: str) -> Copied:
     engine = run.sim.engine
     world, programs, layout = engine.world, list(engine.programs.values()), engine.publisher.layout()
     scenario, clock, seed, number = run.sim.scenario, run.sim.clock, world.seed, world.run
 
-    def describe() -> MetadataTree | dict[str, Any]:
-        fleets = run.described.fleets(programs, layout, page)
+    def describe() -> MetadataTree:
         tree = metadata_tree(run, client, scenario, clock, seed, number, run.described.scenario(scenario))
-        if page:
-            return {**tree, "can_load": run.director is not None, "fleets": fleets}
-        return client_metadata(run, tree) | {"fleets": fleets}
+        return {**tree, "can_load": run.director is not None, "fleets": run.described.fleets(programs, layout)}
 
     return describe
 
@@ -118,13 +112,8 @@ def metadata_tree(
         "scenario": scenario_tree,
         "fleets": [],
         "recording": None,
+        "web": source.addresses.get("web"),
     }
-
-
-def client_metadata(source: Source, tree: MetadataTree) -> dict[str, Any]:
-    """Return the metadata for the Python client."""
-    own: dict[str, Any] = {name: tree[name] for name in CLIENT_METADATA}  # type: ignore[literal-required]
-    return {**own, "web": source.addresses.get("web")}
 
 
 def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:

@@ -20,8 +20,8 @@ class WorldOperations(Protocol):
     # reading ---------------------------------------------------------------------------------------------------------
 
     @entry("fact", rpc="get_metadata", zmq="GetMetadata", reply="Result", client=None, personal=True, example={})
-    def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
-        """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
+    def metadata(self) -> r.MetadataTree:
+        """Return the scenario, the clock, and the fleets with their inputs, columns, sensors and parameters."""
 
     @entry("fact", rpc="get_scenery", zmq="Call", answer="scenery", client="world.scenery", example={})
     def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:

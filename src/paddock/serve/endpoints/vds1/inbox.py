@@ -274,8 +274,8 @@ class Cars:
             await asyncio.sleep(PATIENCE)
 
     async def _fleet(self, tree: dict[str, Any]) -> CarFleet:
-        radius = tree["parameters"].get("wheel_radius", 0.0)
-        if "wheel_radius" in tree.get("varying", ()):
+        radius = tree["parameters"].get("wheel_radius") or 0.0
+        if "wheel_radius" in tree["varying"]:
             request = self._hub.request("parameter", CLIENT, fresh=True, target=tree["name"], name="wheel_radius")
             radius = (await request).result
         known = {column["name"] for column in tree["inputs"]}
