@@ -594,11 +594,13 @@ def zmq_operations() -> str:
 
 def operation_columns(operation: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
-    places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks", "change": "between ticks"}
+    slow = operation.entry.slow
+    places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks"}
+    places |= {} if slow else {"change": "between ticks"}
     names = ", ".join(
         f"`{argument.name}`" for argument in operation.arguments if not (argument.in_rpc and argument.in_rpc.value)
     )
-    return [names, places.get(operation.entry.where, "immediately"), operation.summary]
+    return [names, places.get(operation.entry.handling, "immediately"), operation.summary]
 
 
 def shm_tables() -> str:

@@ -210,6 +210,6 @@ def test_a_publisher_pushes_kept_facts_while_time_passes_but_no_hashes() -> None
 
 
 def test_only_saves_hashes_private_columns_and_surveys_go_between_ticks() -> None:
-    reads = {name for name, one in OPERATIONS.items() if one.entry.where == "read"}
+    reads = {name for name, one in OPERATIONS.items() if one.entry.handling == "read"}
     surveys = {"coverage", "radio_levels", "spectrum", "radio_assign", "series"}
     assert reads == {"save", "state_hash", "inspect"} | surveys

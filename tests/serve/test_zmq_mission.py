@@ -81,7 +81,7 @@ def test_verbs_are_calls_by_name(caller: Caller) -> None:
     assert [zone["name"] for zone in view["zones"]] == ["house", "pit"]
     assert [member["name"] for member in view["members"]] == ["bus", "late"]
     assert caller.call("remove_task", name="mill").WhichOneof("body") == "result"
-    assert caller.call("damage", vehicle="late").WhichOneof("body") == "result"
+    assert caller.call("damage_vehicle", vehicle="late").WhichOneof("body") == "result"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_verbs_are_calls_by_name(caller: Caller) -> None:
             *("move_task", {"name": "a", "x": "1", "y": 2}, "InvalidValueError"),
             "move_task.x: must be a number, not '1'",
         ),
-        ("damage", {"vehicle": 77}, "UnknownNameError", "no vehicle has the id 77"),
+        ("damage_vehicle", {"vehicle": 77}, "UnknownNameError", "no vehicle has the id 77"),
     ],
 )
 def test_wrong_arguments_are_named(caller: Caller, method: str, arguments: Any, code: str, message: str) -> None:

@@ -148,13 +148,15 @@ class RemoteMarkers(RemotePart, part="world.markers"):
             if not isinstance(marker, Marker):
                 raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
         trees = [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]
-        return self._ask(operation_request("mark", markers=trees))
+        return self._ask(operation_request("put_markers", markers=trees))
 
     def remove(self, namespace: str | None = None, id: int | None = None) -> Any:
         """Remove a marker, a whole namespace, or all markers."""
         if namespace is None and id is not None:
             raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
-        return self._ask(operation_request("unmark", namespace=namespace, **({} if id is None else {"number": [id]})))
+        return self._ask(
+            operation_request("delete_markers", namespace=namespace, **({} if id is None else {"number": [id]}))
+        )
 
 
 class RemoteFrames(RemotePart, part="world.frames"):

@@ -102,7 +102,7 @@ class Described:
     def scenario(self, scenario: Scenario) -> dict[str, Any]:
         """Return a scenario as a tree, without the section that may contain the token, and without what may be large.
 
-        `get_scenery` returns the obstacles and the ground.
+        `scenery` returns the obstacles and the ground.
         """
         if self._scenario is None or self._scenario[0] is not scenario:
             tree = scenario.to_dict()

@@ -333,22 +333,25 @@ class HubConnection:
             self._on_periods(message["periods"])
         elif "ask" in message:
             entry = OPERATIONS[message["operation"]].entry
-            publisher = self._publishers[0 if entry.where == "fact" else 1 + entry.slow]
+            publisher = self._publishers[0 if entry.handling == "fact" else 1 + entry.slow]
             publisher.ask(message["ask"], message["operation"], message["arguments"])
         elif "operation" in message:
             self.clients.add(message["client"])
             self._operate(message["id"], message["operation"], message["client"], message["arguments"])
 
     def _operate(self, number: int | None, operation: str, client: str, arguments: dict[str, Any]) -> None:
-        """Carry out an operation, and send its reply when it is done."""
+        """Carry out an operation, and send its reply when it is done; without a number, push only a refusal."""
         try:
             result = operate(self._source, operation, client, arguments)
         except Exception as error:
-            self._reply(number, error=error)
+            if number is None:
+                self.send({"push": "refused", "content": {"client": client, **error_tree(error)}})
+            else:
+                self._reply(number, error=error)
             return
         if isinstance(result, Future):
             result.add_done_callback(lambda done: self._reply_done(number, done))
-        else:
+        elif number is not None:
             self._reply(number, result)
 
     def _reply_done(self, number: int | None, done: Future[Any]) -> None:
@@ -357,8 +360,6 @@ class HubConnection:
 
     def _reply(self, number: int | None, result: Any = None, error: BaseException | None = None) -> None:
         """Send a reply, with the time (ns) of the result and the processor time that clients have taken since."""
-        if number is None and error is None:
-            return
         source, began = self._source, self._spent_until
         if threading.current_thread() is self._reader:
             self._spent_until = thread_time()
@@ -375,7 +376,9 @@ def operate(source: "Source", operation: str, client: str, arguments: Mapping[st
     """
     work = partial(source.handler(operation), client, **arguments)
     try:
-        return work() if OPERATIONS[operation].entry.where == "post" else source.answer(work)
+        entry = OPERATIONS[operation].entry
+        between_ticks = entry.handling in ("fact", "read") or (entry.handling == "change" and not entry.slow)
+        return source.answer(work) if between_ticks else work()
     except PaddockError:
         source.refused += 1
         raise

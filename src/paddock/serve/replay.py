@@ -225,7 +225,7 @@ class ReplaySource:
         view = self.radio_view(client)
         return [] if view is None else view["jammers"]
 
-    def visualization(self, client: str, **shown: bool | None) -> dict[str, Any]:
+    def set_visualization_mode(self, client: str, **shown: bool | None) -> dict[str, Any]:
         return self._visualization.set(shown)
 
     def mission(self, client: str) -> None:
@@ -245,7 +245,7 @@ class ReplaySource:
     def release_clock(self, client: str) -> None:
         self.gone(client)
 
-    def pace(self, client: str, pace: float) -> None:
+    def set_pace(self, client: str, pace: float) -> None:
         self.owner.check(client, "pace")
         self.player.pace = pace
 

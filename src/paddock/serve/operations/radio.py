@@ -164,5 +164,5 @@ def spectrum(
     return partial(radio_of(run).survey().spectrum, radio_of(run).number(receiver), span, bins)
 
 
-def visualization(run: LiveSource, client: str, **shown: bool | None) -> dict[str, Any]:
+def set_visualization_mode(run: LiveSource, client: str, **shown: bool | None) -> dict[str, Any]:
     return run.visualization.set(shown)

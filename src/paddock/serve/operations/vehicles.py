@@ -227,14 +227,6 @@ def control(run: LiveSource, client: str, tick: int, commands: dict[str, dict[st
     return tick
 
 
-def control_unasked(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
-    """Answer a control request; only a refusal is reported."""
-    try:
-        control(run, client, tick, commands)
-    except PaddockError as error:
-        run.push("refused", {"client": client, "kind": type(error).__name__, "message": str(error)})
-
-
 def _ask(run: LiveSource, client: str, claimed: Claim, request: CommandRequest) -> None:
     """Send a control request. Runs in the thread that ticks; a client that cannot be reached loses its claim."""
     try:
@@ -293,7 +285,7 @@ def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[A
     return _direct(run, client, "add_vehicle", entry)
 
 
-def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
+def damage_vehicle(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
     return _direct(run, client, "damage", {"vehicle": vehicle})
 
 

@@ -129,7 +129,7 @@ def inspect(
 
 
 def series(run: LiveSource, client: str, target: str | int, columns: list[str]) -> SeriesTree:
-    raise PaddockError("get_series refused: this is a live simulation; only a recording has series")
+    raise PaddockError("series refused: this is a live simulation; only a recording has series")
 
 
 @changes_with(_scenery)
@@ -174,13 +174,15 @@ def events(run: LiveSource, client: str, since: int = 0) -> Copied:
     return lambda: [dict(vars(event)) for event in newer]
 
 
-def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
+def put_markers(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
     """Show markers; a marker in an unknown or stale frame is refused."""
     limits = run.limits.points, run.limits.points_in_all
     run.sim.world.markers.put(*map(marker_from_tree, markers), source=client, limits=limits)
 
 
-def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
+def delete_markers(
+    run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None
+) -> None:
     """Remove markers; a list removes several markers of one namespace."""
     for marker_id in number if isinstance(number, list) else [number]:
         run.sim.world.markers.remove(namespace, marker_id)

@@ -330,7 +330,7 @@ class Client:
         if operation is None:
             name = call.method[:60]
             raise rpc.RpcError("method", f"unknown method {name!r}; {suggestion(name, METHODS)}", rpc.METHOD_NOT_FOUND)
-        if isinstance(params, dict) and "token" in params and call.method != "authenticate":
+        if isinstance(params, dict) and "token" in params and not operation.takes("token"):
             params = dict(params)
             token = params.pop("token")
             if not isinstance(token, str):
