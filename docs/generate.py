@@ -29,7 +29,6 @@ from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.links.table import Links
 from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
 from paddock.record.channels import CHANNELS
@@ -60,6 +59,7 @@ from paddock.wire.radio_results import (
     HeardLevels,
     JammerView,
     LinkBudget,
+    Links,
     RadioReport,
     Received,
     ServiceTraffic,

@@ -1,7 +1,7 @@
 """Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,12 @@ class RosterTree(TypedDict):
 
     roster: int
     fleets: list[FleetTree]
+
+
+TransformTree = NewType("TransformTree", dict[str, Any])
+"""A `world.transforms.Transform`: position and quaternion."""
+PlacedMarkerTree = NewType("PlacedMarkerTree", dict[str, Any])
+"""A `world.markers.PlacedMarker`: the fields of the marker, since, expires (null: never), source."""
 
 
 class FrameTree(TypedDict):

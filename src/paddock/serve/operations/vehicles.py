@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
 from math import isfinite
 from time import monotonic
 from typing import Any
@@ -41,7 +40,7 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
-from paddock.wire.mission_results import tree_of
+from paddock.wire.mission_results import MissionView
 from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
@@ -254,9 +253,8 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
     )
 
 
-def mission_view(run: LiveSource, client: str) -> Callable[[], Any] | None:
-    services = run.sim.mission
-    return None if services is None else partial(tree_of, services.view())
+def mission_view(run: LiveSource, client: str) -> MissionView | None:
+    return None if run.sim.mission is None else run.sim.mission.view()
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:

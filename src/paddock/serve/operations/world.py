@@ -16,7 +16,14 @@ from paddock.serve.protection.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.protection.trust import foreign_names
 from paddock.serve.protection.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
-from paddock.wire.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
+from paddock.wire.results import (
+    InspectedTree,
+    MetadataTree,
+    PlacedMarkerTree,
+    ScenarioText,
+    SeriesTree,
+    TransformTree,
+)
 from paddock.world.archive import copied, pack
 from paddock.world.columns import column_index
 
@@ -157,9 +164,9 @@ def log(run: LiveSource, client: str, complete: bool = True) -> Copied:
     return lambda: [posted.to_tree() for posted in entries]
 
 
-def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
+def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> TransformTree:
     pose = run.sim.world.frames.transform(target, source, time)
-    return {"position": pose.position.tolist(), "quaternion": pose.quaternion.tolist()}
+    return TransformTree({"position": pose.position.tolist(), "quaternion": pose.quaternion.tolist()})
 
 
 def routes(run: LiveSource, client: str) -> Copied:
@@ -188,9 +195,10 @@ def delete_markers(
         run.sim.world.markers.remove(namespace, marker_id)
 
 
-def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[dict[str, Any]]:
+def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[PlacedMarkerTree]:
     shown = run.sim.world.markers.alive(hidden=hidden)
-    return [{**placed_tree(placed), "since": placed.since, "source": placed.source} for placed in shown]
+    more = ({"since": placed.since, "source": placed.source} for placed in shown)
+    return [PlacedMarkerTree({**placed_tree(placed), **own}) for placed, own in zip(shown, more, strict=True)]
 
 
 @changes_with(lambda run: id(run.sim.scenario))

@@ -177,7 +177,7 @@ class RadioOperations(Protocol):
         """Return the budget of a link at the present positions: gains and losses, SINR, packet error rate."""
 
     @entry("fact", zmq="Call", client="radio.links", example={})
-    def radio_links(self) -> dict[str, Any]:
+    def radio_links(self) -> rr.Links:
         """Return the links of the last update as arrays: rows of transmitters that each receiver hears."""
 
     @entry("fact", rpc=True, zmq="Call", answer="report", client="radio.report", example={})

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Protocol
 from annotated_types import Ge, Len
 
 from paddock.wire import results as r
+from paddock.wire.mission_results import MissionView
 from paddock.wire.operations import arguments as a
 from paddock.wire.operations.operation import entry
 
@@ -158,7 +159,7 @@ class MissionOperations(Protocol):
         """Return the mission, in m east and north; null without one."""
 
     @entry("fact", zmq="Call", client="mission.view", slow=True)
-    def mission_view(self) -> dict[str, Any] | None:
+    def mission_view(self) -> MissionView | None:
         """Return the mission with progress, figures and log; null without one."""
 
     @entry("change", rpc=True, zmq="Call", client=None, slow=True)

@@ -121,7 +121,7 @@ class WorldOperations(Protocol):
         """Show or hide the markers of a namespace, for every client."""
 
     @entry("fact", zmq="Call", client="world.markers.alive", example={})
-    def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[dict[str, Any]]:
+    def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[r.PlacedMarkerTree]:
         """Return the markers shown at present, by namespace and id."""
 
     @entry("fact", zmq="Call", client="world.markers.namespaces", example={})
@@ -167,7 +167,7 @@ class WorldOperations(Protocol):
     @entry("fact", zmq="Call", client="world.frames.transform", example={"target": "world", "source": "scouts[7]"})
     def transform(
         self, target: str, source: str, time: Annotated[float | None, "simulation time, s; null: now"] = None
-    ) -> dict[str, Any]:
+    ) -> r.TransformTree:
         """Return the transform from one frame to another: `world`, a vehicle's name, or a named frame."""
 
     @entry("hub", rpc=True)
