@@ -56,8 +56,8 @@ def test_a_copter_flies_the_same_alone_and_in_a_group(others: int, own_links: An
     together, same, _ = flown(others, own_links(1 + others))
     assert height > 0.3  # it has taken off
     assert alone == together
-    for one, other in zip(numbers, same, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, other in zip(numbers, same, strict=True):
+        np.testing.assert_array_equal(first, other)
 
 
 def test_an_exception_of_one_autopilot_fails_its_vehicle_only(own_links: Any) -> None:

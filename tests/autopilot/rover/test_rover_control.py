@@ -39,10 +39,10 @@ def test_compiled_loops_equal_plain_python(skid: bool) -> None:
     for k in range(300):
         speed, rate = chance.normal(0.0, 2.0), chance.normal(0.0, 1.0)
         wanted = RoverSetpoint(RATES if k % 7 else DIRECT, *chance.uniform(-1.2, 1.2, 2), *chance.normal(0.0, 1.5, 2))
-        one, other = np.zeros(ACTUATOR_WIDTH), np.zeros(ACTUATOR_WIDTH)
-        plain = rover_control.plain(wanted, g, plain, moving(speed, rate), DT, one)
+        first, other = np.zeros(ACTUATOR_WIDTH), np.zeros(ACTUATOR_WIDTH)
+        plain = rover_control.plain(wanted, g, plain, moving(speed, rate), DT, first)
         compiled = rover_control(wanted, g, compiled, moving(speed, rate), DT, other)
-        assert compiled == plain and (one == other).all()
+        assert compiled == plain and (first == other).all()
 
 
 def test_gains_start_from_the_parameters() -> None:
