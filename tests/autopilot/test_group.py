@@ -85,7 +85,7 @@ def test_a_reboot_restarts_one_vehicle_of_a_group(own_links: Any) -> None:
         assert None not in before and all(pilot.estimate.position_ok for pilot in (first, second, third))
         assert second.command(REBOOT, (1, 0, 0, 0, 0, 0, 0)).accepted
         sim.step(1)
-        assert not second.estimate.position_ok and second.frame is not before[1] and not second.reboot_requested
+        assert not second.estimate.position_ok and second.frame is not before[1] and not second.status_row[REBOOT]
         assert second.estimator._memory[kalman.JUMPS] == 1.0  # one origin, set once
         assert (first.frame, third.frame) == (before[0], before[2])
         sim.step(1000)

@@ -90,6 +90,18 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
             sim.restore(pack(tree))
 
 
+def test_heartbeats_reach_the_failsafe_after_a_reset_and_a_reboot(own_links: Links) -> None:
+    with paddock.load(flight(own_links(1), [], heartbeat=2.0)) as sim:
+        pilot = pilot_of(sim)
+        sim.step(500)
+        sim.reset()
+        sim.step(500)
+        assert pilot.failsafes.gcs_us == pytest.approx(1.75e6, abs=0.26e6)
+        assert pilot.command(246, (1.0, 0.0, 0.0, 0.0, 0.0, 20190226.0)).accepted  # PREFLIGHT_REBOOT_SHUTDOWN
+        sim.step(250)
+        assert pilot.failsafes.gcs_us == pytest.approx(2.75e6, abs=0.26e6)
+
+
 def test_a_follower_hears_the_heartbeats_of_the_ground_station(own_links: Links) -> None:
     """It tunes to the channel of the radios, which transmit these and the telemetry of the autopilot."""
     scenario = flight(own_links(1), [[0.0, 100.0]], heartbeat=10.0)
@@ -312,7 +324,7 @@ def test_a_packet_for_two_programs_is_sent_once() -> None:
             taken.append((peer, packet))
 
     with two_radios() as sim:
-        path = RadioPath(ends_of(sim), lambda *_: None, None, lambda _: None)
+        path = RadioPath(ends_of(sim), None)
         first, second = b"packet one", b"packet two"
         for packet, peer in ((first, "a"), (first, "b"), (second, "a")):
             path.send(Link(), peer, packet, packet + peer.encode())

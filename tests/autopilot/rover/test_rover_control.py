@@ -16,7 +16,7 @@ from paddock.autopilot.parameter_tables import ROVER
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, Floats
-from paddock.autopilot.vehicle_types import ReturnPath, simplified
+from paddock.autopilot.vehicle_types import ReturnPath
 from paddock.compute.routine import routine
 
 Make = Callable[..., Any]
@@ -140,12 +140,6 @@ def test_corners_and_braking() -> None:
     assert path.corner((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)) == pytest.approx(radians(90.0))
     assert path.corner((0.0, 0.0), (1.0, 0.0), None) == pi
     assert path.braking_speed(4.0, 1.0, 0.5) == pytest.approx(sqrt(5.0))
-
-
-def test_a_straight_stretch_of_the_trail_is_two_points() -> None:
-    straight = [(0.1 * k, 0.05 * (-1) ** k) for k in range(50)]
-    assert simplified(straight, 0.2) == [straight[0], straight[-1]]
-    assert simplified([(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)], 0.2) == [(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)]
 
 
 def test_a_loop_of_the_trail_is_removed() -> None:
