@@ -330,7 +330,7 @@ def handlers() -> dict[str, Callable[..., Any]]:
     modules = (clock, radio, vehicles, world)
     functions = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
     own = {name: one for name, one in functions.items() if one.__module__ in [module.__name__ for module in modules]}
-    rest = {name: one for name, one in OPERATIONS.items() if one.entry.where != "hub" and name not in own}
+    rest = {name: one for name, one in OPERATIONS.items() if one.entry.handling != "hub" and name not in own}
     return {**own, **{name: _calling(".".join(filter(None, one.client))) for name, one in rest.items()}}
 
 

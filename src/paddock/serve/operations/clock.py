@@ -124,7 +124,7 @@ def resume(run: LiveSource, client: str) -> None:
     run.sim.clock.resume()
 
 
-def pace(run: LiveSource, client: str, pace: float) -> None:
+def set_pace(run: LiveSource, client: str, pace: float) -> None:
     run.owner.check(client, "pace")
     run.sim.clock.pace = pace
 

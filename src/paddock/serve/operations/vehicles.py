@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
 from math import isfinite
 from time import monotonic
 from typing import Any
@@ -41,7 +40,7 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
-from paddock.wire.mission_results import tree_of
+from paddock.wire.mission_results import MissionView
 from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
@@ -227,14 +226,6 @@ def control(run: LiveSource, client: str, tick: int, commands: dict[str, dict[st
     return tick
 
 
-def control_unasked(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
-    """Answer a control request; only a refusal is reported."""
-    try:
-        control(run, client, tick, commands)
-    except PaddockError as error:
-        run.push("refused", {"client": client, "kind": type(error).__name__, "message": str(error)})
-
-
 def _ask(run: LiveSource, client: str, claimed: Claim, request: CommandRequest) -> None:
     """Send a control request. Runs in the thread that ticks; a client that cannot be reached loses its claim."""
     try:
@@ -262,9 +253,8 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
     )
 
 
-def mission_view(run: LiveSource, client: str) -> Callable[[], Any] | None:
-    services = run.sim.mission
-    return None if services is None else partial(tree_of, services.view())
+def mission_view(run: LiveSource, client: str) -> MissionView | None:
+    return None if run.sim.mission is None else run.sim.mission.view()
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
@@ -293,7 +283,7 @@ def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[A
     return _direct(run, client, "add_vehicle", entry)
 
 
-def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
+def damage_vehicle(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
     return _direct(run, client, "damage", {"vehicle": vehicle})
 
 
