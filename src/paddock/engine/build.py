@@ -146,8 +146,8 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        given = entry, uniform, world.heights, arrays, world.track, course_cones
-        poses = _at(place("spawn"), spawn_poses, *given)
+        arguments = entry, uniform, world.heights, arrays, world.track, course_cones
+        poses = _at(place("spawn"), spawn_poses, *arguments)
     poses = _staged(world, program, entry, poses)
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
@@ -343,7 +343,9 @@ def _check_via(scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
     """Refuse a way of commands and telemetry over a radio that the scenario does not have."""
     if entry.via is None:
         return
-    problem, station = via_problem(entry.via, scenario.radio, entry.radio, [one.radio for one in scenario.vehicles])
+    problem, station = via_problem(
+        entry.via, scenario.radio, entry.radio, [vehicle.radio for vehicle in scenario.vehicles]
+    )
     if problem:
         raise InvalidValueError(f"{place('via', 'radio') if station else place('via')}: {problem}")
     if entry.via.telemetry is not None and entry.via.telemetry > scenario.clock.rate:
@@ -422,15 +424,15 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         )
 
 
-def _from_vehicle(program: FleetProgram, sensor: Sensor, given: Mapping[str, Any], where: str) -> dict[str, float]:
+def _from_vehicle(program: FleetProgram, sensor: Sensor, chosen: Mapping[str, Any], where: str) -> dict[str, float]:
     """Return the options that a sensor takes from the vehicle's parameters unless the user gives them."""
     rows = column_index(program.model.parameters)
     taken = {}
     for option, sources in sensor.from_vehicle.items():
-        found = [name for name in sources if name in rows]
-        if found:
-            taken[option] = float(program.parameters.values[rows[found[0]]])
-        elif option not in given:
+        known = [name for name in sources if name in rows]
+        if known:
+            taken[option] = float(program.parameters.values[rows[known[0]]])
+        elif option not in chosen:
             lacks = f"model {program.model.name!r} has no {' or '.join(sources)}"
             raise InvalidValueError(f"{where}: sensor {sensor.name!r} needs the option {option!r}: {lacks}")
     return taken
@@ -500,7 +502,9 @@ def build_problems(scenario: Scenario) -> list[str]:
             check_targets(scenario)
         except PaddockError as error:
             problems.append(str(error))
-    declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run
+    declared = sorted(
+        declared_fleets(scenario), key=lambda fleet: (fleet.entry.id is None, fleet.entry.name)
+    )  # as in a run
     for entry, where, _ in declared:
         place = partial(scenario.at, *where)
         try:
@@ -510,7 +514,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         except PaddockError as error:
             problems.append(str(error))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
-    partly = {one.entry.name for one in declared} - whole  # their targets may not have been placed
+    partly = {fleet.entry.name for fleet in declared} - whole  # their targets may not have been placed
     for program, entry, place in built:
         behaviour = program.control.behaviour
         target = None if behaviour is None else behaviour.target

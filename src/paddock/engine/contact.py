@@ -132,9 +132,9 @@ class ContactStage:
             return candidates.chosen(gathered[:3], gathered[7:10])
         bodies = np.arange(candidates.n) if candidates.crowded else np.unique(candidates.pairs)
         poses = roster.poses(bodies, tick)
-        place, velocity = np.zeros((2, 3, candidates.n))
-        place[:, bodies], velocity[:, bodies] = poses[:3], poses[7:10]
-        return candidates.chosen(place, velocity)
+        position, velocity = np.zeros((2, 3, candidates.n))
+        position[:, bodies], velocity[:, bodies] = poses[:3], poses[7:10]
+        return candidates.chosen(position, velocity)
 
     def _falling(self, roster: Roster, gathered: Floats | None, tick: int) -> Ints:
         """Return the bodies that the ground may hold and that are not asleep."""

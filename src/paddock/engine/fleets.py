@@ -76,9 +76,9 @@ class Fleets:
 
         Cones of the world and the track come last: with or without contact, vehicles have the same ids.
         """
-        declared = [(one.entry, partial(self.scenario.at, *one.place)) for one in declared_fleets(self.scenario)]
+        declared = [(fleet.entry, partial(self.scenario.at, *fleet.place)) for fleet in declared_fleets(self.scenario)]
         refuse_beyond_machine(self.world, self.scenario, declared)
-        cones = {one.entry.name for one in declared_fleets(self.scenario) if one.obstacles}
+        cones = {fleet.entry.name for fleet in declared_fleets(self.scenario) if fleet.obstacles}
         for entry, place in sorted(
             declared, key=lambda item: (item[0].id is None, item[0].name in cones, item[0].name)
         ):
@@ -271,12 +271,12 @@ class Fleets:
         program = self.programs[fleet.name]
         if fleet.single:
             raise PaddockError(f"{name!r} is a single vehicle, not a fleet; give a new name instead")
-        given = {key: value for key, value in fields.items() if key != "fleet"}
-        if given.keys() - MORE_VEHICLES:
-            wrong = sorted(given.keys() - MORE_VEHICLES)[0]
+        changes = {key: value for key, value in fields.items() if key != "fleet"}
+        if changes.keys() - MORE_VEHICLES:
+            wrong = sorted(changes.keys() - MORE_VEHICLES)[0]
             raise PaddockError(f"new members of {name!r} take {', '.join(sorted(MORE_VEHICLES))}; not {wrong!r}")
         same = {key: program.settings.entry[key] for key in ("model", "fmu") if key in program.settings.entry}
-        entry = read_entry({**same, **given, "name": name})
+        entry = read_entry({**same, **changes, "name": name})
         return program, entry.model_copy(update={"spread": program.settings.entry.get("spread", {})})
 
     def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:
@@ -328,8 +328,8 @@ def delayed_bytes(world: World, entry: VehicleEntry) -> int:
         with suppress(PaddockError, TypeError, ValueError):  # reported when the fleet is built
             sensor = find_sensor(chosen.name)
             known = dict(zip(column_index(sensor.options), defaults_of(sensor.options).tolist(), strict=True))
-            given = {**known, **chosen.options}
-            delay, rate = float(np.max(given["delay"])), float(given["rate"])
+            options = {**known, **chosen.options}
+            delay, rate = float(np.max(options["delay"])), float(options["rate"])
             samples = min(delay, LONGEST_DELAY) * min(rate, world.clock.rate)
             total += int(WORD * len(column_index(sensor.reading)) * max(samples, 0.0))
             if isinstance(sensor, ArraySensor):
@@ -357,23 +357,23 @@ def refuse_beyond_machine(world: World, scenario: Scenario, entries: Iterable[tu
     if small or (available := available_bytes()) is None:
         return
     needed = sum(entry_bytes(world, scenario, entry, place) for entry, place in listed)
-    largest = max(listed, key=lambda one: one[0].count)
+    largest = max(listed, key=lambda counted: counted[0].count)
     refuse_more_than_fit(needed, vehicles, available, largest[1]("count"), "available on this machine")
 
 
 def available_bytes() -> int | None:
     """Return the memory that this process may still take, within the machine and its control group; None: unknown."""
-    found = []
+    limits = []
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        found.append(1024 * int(lines["MemAvailable"].split()[0]))
+        limits.append(1024 * int(lines["MemAvailable"].split()[0]))
     except (OSError, KeyError, ValueError):
         pass
     try:
         group = Path("/sys/fs/cgroup") / Path("/proc/self/cgroup").read_text().rpartition("::")[2].strip().lstrip("/")
         limit, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
         if limit != "max":
-            found.append(int(limit) - int(used))
+            limits.append(int(limit) - int(used))
     except (OSError, ValueError):
         pass
-    return min(found, default=None)
+    return min(limits, default=None)

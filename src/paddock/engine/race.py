@@ -145,16 +145,16 @@ class RulesStage:
         new = [(number, name) for number, name, _ in vehicles if number not in known]
         if new:
             self._join(new)
-        place = {number: k for k, number in enumerate(self.race.ids.tolist())}
-        self._place = place
+        number_of = {number: k for k, number in enumerate(self.race.ids.tolist())}
+        self._place = number_of
         self._parts: list[tuple[FleetProgram, Ints, Ints]] = []  # program, its rows, numbers of the cars
         self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.race.ids)))
         for program in self.programs.values():
             if not program.settings.races:
                 continue
             ids = program.fleet.ids
-            rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in place], np.int64)
-            cars = np.array([place[number] for number in ids[rows].tolist()], np.int64)
+            rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in number_of], np.int64)
+            cars = np.array([number_of[number] for number in ids[rows].tolist()], np.int64)
             self._parts.append((program, rows, cars))
             self._shapes[:, cars] = shapes_of(program.model.body, program.parameters.fields(), program.fleet.n)[:, rows]
         self._present = np.isin(self.race.ids, [number for number, _, _ in vehicles])
