@@ -1,7 +1,8 @@
 """Build fleets from the entries of a scenario; errors name the place where a value was written."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -478,52 +479,49 @@ def build_problems(scenario: Scenario) -> list[str]:
         world = new_world(scenario)
     except PaddockError as error:
         return [str(error)]
-    problems, built = [], []
+    problems: list[str] = []
+    built = []
     if scenario.mission is not None:
         from paddock.engine.mission.run import check_members  # planning is imported for a mission only
         from paddock.planning.from_scenario import setup_of
 
-        try:
+        with _listed(problems):
             check_members(scenario, world)
             setup_of(scenario, divide=False)
-        except PaddockError as error:
-            problems.append(str(error))
     if scenario.rules is not None:
         from paddock.engine.race import fitting_track  # which imports this module's fleets
 
-        try:
+        with _listed(problems):
             fitting_track(scenario, world.track)
-        except PaddockError as error:
-            problems.append(str(error))
     if scenario.radio is not None:
-        try:
+        with _listed(problems):
             check_setup(scenario)
             check_receivers(scenario)
             check_targets(scenario)
-        except PaddockError as error:
-            problems.append(str(error))
-    declared = sorted(
-        declared_fleets(scenario), key=lambda fleet: (fleet.entry.id is None, fleet.entry.name)
-    )  # as in a run
+    # as in a run
+    declared = sorted(declared_fleets(scenario), key=lambda fleet: (fleet.entry.id is None, fleet.entry.name))
     for entry, where, _ in declared:
         place = partial(scenario.at, *where)
-        try:
+        with _listed(problems, place):
             built.append((_built(world, scenario, entry, place), entry, place))
-        except CodeError as error:
-            problems.append(f"{place()}: {error}")
-        except PaddockError as error:
-            problems.append(str(error))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
     partly = {fleet.entry.name for fleet in declared} - whole  # their targets may not have been placed
     for program, entry, place in built:
         behaviour = program.control.behaviour
         target = None if behaviour is None else behaviour.target
         if target is not None and target.partition("[")[0] not in partly:
-            try:
+            with _listed(problems):
                 check_target(world, entry, program, place)
-            except PaddockError as error:
-                problems.append(str(error))
     return problems
+
+
+@contextmanager
+def _listed(problems: list[str], place: Place | None = None) -> Iterator[None]:
+    """Add an error to the problems; one in code gets the place of the entry."""
+    try:
+        yield
+    except PaddockError as error:
+        problems.append(f"{place()}: {error}" if place is not None and isinstance(error, CodeError) else str(error))
 
 
 def _built(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> FleetProgram:
