@@ -286,10 +286,10 @@ class ContactStage:
             return
         roster = self.roster
         bodies = np.arange(roster.constants.shape[1])
-        place = roster.poses(bodies, self.world.clock.tick)[:3]
-        still = np.zeros_like(place)
-        roster.candidates.search(place, still)
-        pairs = roster.candidates.chosen(place, still)
+        positions = roster.poses(bodies, self.world.clock.tick)[:3]
+        still = np.zeros_like(positions)
+        roster.candidates.search(positions, still)
+        pairs = roster.candidates.chosen(positions, still)
         roster.candidates.forget()
         table = self._table(roster, bodies, np.zeros(0, np.int64), None, self.world.clock.tick)
         table[7:13], table[ROW.asleep] = 0.0, 0.0

@@ -45,13 +45,13 @@ class CpuMotion:
         self._run(arguments)
         if not progress[2, 0]:
             return []
-        found: list[Alarm] = []
+        alarms: list[Alarm] = []
         while progress[2, 0]:
-            found += self._take_alarms(fleet)
+            alarms += self._take_alarms(fleet)
             progress[2, 0] = 0
             self._run(arguments)
         self._alarms[:] = progress[1] = 0
-        return found
+        return alarms
 
     def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
         """Yield the new alarms; the blocks that have stopped can continue."""

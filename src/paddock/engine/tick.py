@@ -284,16 +284,16 @@ class MoveStage:
         if ticks > 1 and any(program.fmus for program in self.programs.values()):
             ticks = 1
         before = self._copies() if self.rewinds and ticks > 1 else []
-        found = self._move(ticks)
-        if not found:
+        alarms = self._move(ticks)
+        if not alarms:
             self.alarms = []
             return ticks
-        first = min((alarm.ticks for _, alarm in found if alarm.kind == NOT_FINITE), default=ticks)
+        first = min((alarm.ticks for _, alarm in alarms if alarm.kind == NOT_FINITE), default=ticks)
         if before and first < ticks:
             for fleet, state in before:
                 fleet.state[:, : fleet.n] = state
-            ticks, found = first, self._move(first)
-        self._keep(tick, found)
+            ticks, alarms = first, self._move(first)
+        self._keep(tick, alarms)
         return ticks
 
     def _end_after(self, tick: int) -> int:
@@ -304,9 +304,9 @@ class MoveStage:
         self._keep(tick, decisions + moved)
         return 1
 
-    def _keep(self, tick: int, found: list[tuple[FleetProgram, Alarm]]) -> None:
-        alarms = [(tick + alarm.ticks, program, alarm) for program, alarm in found]
-        self.alarms = sorted(alarms, key=lambda raised: (raised[0], raised[1].fleet.name, raised[2].row))
+    def _keep(self, tick: int, alarms: list[tuple[FleetProgram, Alarm]]) -> None:
+        timed = [(tick + alarm.ticks, program, alarm) for program, alarm in alarms]
+        self.alarms = sorted(timed, key=lambda raised: (raised[0], raised[1].fleet.name, raised[2].row))
 
     def refuse_diverging(self) -> None:
         """Raise PaddockError if a state does not stay finite for a second with its commands; states stay as they are.
@@ -329,11 +329,11 @@ class MoveStage:
 
     def _move(self, ticks: int) -> list[tuple[FleetProgram, Alarm]]:
         environment, rate = self.world.environment, self.world.clock.rate
-        found: list[tuple[FleetProgram, Alarm]] = []
+        raised: list[tuple[FleetProgram, Alarm]] = []
         for program in self.programs.values():
             if alarms := program.move(ticks, environment, rate):
-                found += [(program, alarm) for alarm in alarms]
-        return found
+                raised += [(program, alarm) for alarm in alarms]
+        return raised
 
     def _copies(self) -> list[tuple[Fleet, Floats]]:
         """Return the states to rewind to; none of a large world, whose strides are short."""

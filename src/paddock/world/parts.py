@@ -63,8 +63,8 @@ class Slot(NamedTuple):
 
     def get(self) -> Any:
         """Return the value."""
-        found = getattr(self.part, self.name)
-        return found[self.table] if self.table else found
+        value = getattr(self.part, self.name)
+        return value[self.table] if self.table else value
 
     def set(self, value: Any) -> None:
         """Replace the value."""

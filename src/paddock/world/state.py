@@ -348,23 +348,24 @@ def used_rows(slot: Slot) -> NDArray[Any]:
     return cast(NDArray[Any], slot.get()[tuple(ends)])
 
 
-def transfer(source: Part, target: Part, axis: str, place: Rows) -> None:
-    """Copy the rows of an axis to the rows `place` of another part of the same kind, and all that has no such axis.
+def transfer(source: Part, target: Part, axis: str, destination: Rows) -> None:
+    """Copy the rows of an axis to the rows `destination` of another part of its kind, and all without such an axis.
 
-    place: the new row of each row, -1: it is dropped. Other rows of the target stay as they are. References follow.
+    destination: the new row of each row, -1: it is dropped. Other rows of the target stay as they are; references
+    follow.
     """
-    kept = np.flatnonzero(place >= 0)
+    kept = np.flatnonzero(destination >= 0)
     for old, new in zip(slots(source, EVERYWHERE), slots(target, EVERYWHERE), strict=True):
         leaf, value = old.leaf, old.get()
         if getattr(leaf, "counts", "") == axis:
             continue
         if axis in referred(leaf):
-            order = np.full(int(place.max(initial=-1)) + 1, -1)
-            order[place[kept]] = kept
+            order = np.full(int(destination.max(initial=-1)) + 1, -1)
+            order[destination[kept]] = kept
             value = renumber(value, cast(ArrayLeaf, leaf), axis, order)
         if isinstance(leaf, ArrayLeaf) and axis in leaf.axes:
             ahead = (slice(None),) * leaf.axes.index(axis)
-            new.get()[(*ahead, place[kept])] = value[(*ahead, kept)]
+            new.get()[(*ahead, destination[kept])] = value[(*ahead, kept)]
         else:
             new.set(value)
 
