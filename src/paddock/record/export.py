@@ -66,7 +66,7 @@ class RunTable:
         self.arrays = {name: (len(array.shape), array.dtype) for name, array in arrays.items()}  # axes and type
         self._batch_rows = max(64, BATCH // (1 + sum(array.size for array in arrays.values()) // 32))
         self._rows = {column: row for row, column in enumerate(self.columns)}
-        self._known: dict[int, tuple[FleetLayout, Ints, list[str]]] = {}
+        self._known: dict[FleetLayout, tuple[Ints, list[str]]] = {}
 
     def batches(self) -> Iterator[RowBatch]:
         """Yield the rows in order of time, then of fleets, then of vehicles."""
@@ -104,11 +104,10 @@ class RunTable:
 
     def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
         """Return the rows of a layout's columns and the names of its vehicles; cached."""
-        if id(layout) not in self._known:
+        if layout not in self._known:
             rows = np.array([self._rows[column] for column in layout.columns], np.int64)
-            names = [layout.vehicle_name(row) for row in range(layout.n)]
-            self._known[id(layout)] = (layout, rows, names)
-        return self._known[id(layout)][1:]
+            self._known[layout] = rows, [layout.vehicle_name(row) for row in range(layout.n)]
+        return self._known[layout]
 
 
 def _to_csv(table: RunTable, path: Path, progress: Progress) -> int:
