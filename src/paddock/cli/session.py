@@ -200,16 +200,16 @@ def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
     end = sim.engine.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
     sim.clock.paced_from = end
 
-    def look() -> None:
+    def end_warm_up() -> None:
         if tally.first_tick_seconds is None and sim.tick:
             tally.first_tick_seconds = process_age()
         if sim.tick >= max(end, 1):
-            sim.engine.on_idle.remove(look)
+            sim.engine.on_idle.remove(end_warm_up)
             sim.clock.paced_from = 0
             tally.begin()
 
     tally.begin()
-    sim.engine.on_idle.append(look)
+    sim.engine.on_idle.append(end_warm_up)
 
 
 def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: Progress | None) -> Recorder | None:

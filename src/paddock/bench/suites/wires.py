@@ -93,15 +93,12 @@ def datagrams(quick: bool) -> Iterator[Result]:
 
 def counters(port: int) -> dict[str, float]:
     """Return the hub's counts of publishes, from its metrics."""
+    from prometheus_client.parser import text_string_to_metric_families
+
     with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
-        lines = page.read().decode().splitlines()
-    figures = {"publishes": 0.0, "publishes_late": 0.0}
-    for line in lines:
-        name, _, value = line.partition(" ")
-        key = name.partition("{")[0].removeprefix("paddock_hub_").removesuffix("_total")
-        if key in figures:
-            figures[key] = float(value)
-    return figures
+        families = list(text_string_to_metric_families(page.read().decode()))
+    values = {sample.name: float(sample.value) for family in families for sample in family.samples}
+    return {name: values.get(f"paddock_hub_{name}_total", 0.0) for name in ("publishes", "publishes_late")}
 
 
 def _driven(port: int, clients: int, seconds: float) -> dict[str, Any]:

@@ -69,6 +69,11 @@ class Check:
         """Whether the relative difference is within the tolerance."""
         return bool(abs(self.measured - self.expected) <= self.tolerance * abs(self.expected))
 
+    @property
+    def difference(self) -> str:
+        """The relative difference as reports show it."""
+        return f"{100.0 * (self.measured / self.expected - 1.0):+.2f} %" if self.expected else ""
+
 
 STEP = driver_options("iso_7401")
 STEP_SPEED, STEP_LATERAL = STEP["speed"], 4.0  # m/s and m/s2
