@@ -268,14 +268,14 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
     return {"answers": (answers - connections) / seconds, "refused": refused / seconds}
 
 
-def measure(wire: str, where: str, rate: float, seconds: float) -> None:
+def measure(wire: str, address: str, rate: float, seconds: float) -> None:
     """Subscribe, and print the ages of the decoded positions as JSON."""
     if wire == "stalled":
-        with subscribed(int(where), rate):
+        with subscribed(int(address), rate):
             sleep(seconds)
         print("{}")
         return
-    groups = from_stream(int(where), rate, seconds) if wire == "stream" else from_shm(where, seconds)
+    groups = from_stream(int(address), rate, seconds) if wire == "stream" else from_shm(address, seconds)
     ages, vehicles, begun = [], 0, monotonic()
     for moment, count in groups:
         age = time() - moment.wall_time
@@ -301,8 +301,8 @@ def main(kind: str, *arguments: str) -> None:
     elif kind == "web":
         print(json.dumps(asyncio.run(watch(int(arguments[0]), float(arguments[1])))))
     else:
-        where, rate, seconds = arguments
-        measure(kind, where, float(rate), float(seconds))
+        address, rate, seconds = arguments
+        measure(kind, address, float(rate), float(seconds))
 
 
 if __name__ == "__main__":

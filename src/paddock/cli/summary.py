@@ -4,11 +4,13 @@ import os
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
     from paddock.engine.simulation import Simulation
+    from paddock.sitl.host import SitlHost
 
 _IMPORTED = time.perf_counter()
 SHOWN_NEGLECT = 1.0  # dB
@@ -112,6 +114,17 @@ class Tally:
         kept = ("tasks", "completed", "travelled", "makespan", "replans")
         figures = {key: view.metrics[key] for key in (*kept, *({"packets", "cbba"} & view.metrics.keys()))}
         return {"mission": figures | {"undone": undone, "finished": view.finished}}
+
+
+class ShownRun(NamedTuple):
+    """A run, and what is shown while it lasts."""
+
+    sim: "Simulation"
+    tally: Tally
+    until: float | None  # s of simulation time; None: until it is stopped
+    interrupted: Callable[[], bool]
+    link: str  # URL of the page
+    autopilots: "SitlHost | None"
 
 
 def summary_lines(numbers: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from paddock.cli import panels
 from paddock.cli.panels import Braille
-from paddock.cli.summary import Tally
+from paddock.cli.summary import ShownRun, Tally
 
 if TYPE_CHECKING:
     from paddock.engine.pacing import Pacer
@@ -259,29 +259,22 @@ class PlaybackView(LiveView):
         return self.screen(player.recording.path, "replay", line, body, keys)
 
 
-def run_live(
-    sim: Simulation,
-    tally: Tally,
-    until: float | None,
-    interrupted: Callable[[], bool],
-    link: str,
-    autopilots: SitlHost | None,
-) -> None:
+def run_live(run: ShownRun) -> None:
     """Run with the live view until the end, `q` or a signal."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
-        view = RunView(sim, tally, console, keys.active, link, autopilots)
+        view = RunView(run.sim, run.tally, console, keys.active, run.link, run.autopilots)
 
         def beat() -> None:
             view.handle_keys(keys.pressed())
-            if interrupted():
+            if run.interrupted():
                 view.leave("quit")
             if view.due():
                 live.update(view.draw(), refresh=True)
 
         while view.request != "quit":
             view.request = "quit"  # unless a key requests something else
-            sim.run(until, heartbeat=beat)
+            run.sim.run(run.until, heartbeat=beat)
             view.act()
 
 

@@ -199,30 +199,16 @@ def _arrow_schema(table: RunTable) -> Any:
 
 def _arrow_batch(batch: RowBatch, schema: Any) -> Any:
     pa = _pyarrow()
-    arrays: list[Any] = []
-    for name, column in zip(KEYS, schema, strict=False):
-        if name in ("fleet", "vehicle"):
-            arrays.append(pa.array(batch.keys[name], pa.string()).dictionary_encode().cast(column.type))
-        else:
-            arrays.append(pa.array(batch.keys[name], column.type))
+    arrays = [pa.array(batch.keys[name], schema.field(name).type) for name in KEYS]
     arrays += [pa.array(row, pa.float64(), from_pandas=True) for row in batch.values]  # NaN becomes null
     for name, rows in batch.arrays.items():
-        arrays.append(_arrow_lists(rows, schema.field(name).type))
+        arrays.append(pa.array(list(map(_nested, rows)), schema.field(name).type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _arrow_lists(rows: list[Any], kind: Any) -> Any:
-    """Return arrays of one type, or None, as lists of numbers or of lists."""
-    pa = _pyarrow()
-    present = [row for row in rows if row is not None]
-    ends = np.cumsum([0, *(0 if row is None else len(row) for row in rows)])
-    offsets = [None if k < len(rows) and rows[k] is None else int(end) for k, end in enumerate(ends)]
-    inner = kind.value_type
-    if pa.types.is_list(inner):
-        values = _arrow_lists([part for row in present for part in row], inner)
-    else:
-        values = pa.array(np.concatenate([np.empty(0), *present]), inner)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+def _nested(array: Any) -> Any:
+    """Return an array as lists of its last axes, as PyArrow takes it; None stays None."""
+    return array if array is None or array.ndim == 1 else [_nested(part) for part in array]
 
 
 def _pyarrow() -> Any:

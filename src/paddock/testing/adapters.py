@@ -140,7 +140,7 @@ def check_refused(rig: AdapterRig) -> str:
         "last servo": ActuatorCommands(armed=True, servos=[0.0] * 7 + [nan]),
         "arming": ActuatorCommands(np.array([nan, *np.zeros(16)])),
     }.items():
-        rig.refuses(f"a command whose {name} is NaN", lambda given=commands: adapter.send_actuators(given, 1))  # type: ignore[misc]
+        rig.refuses(f"a command whose {name} is NaN", lambda refused=commands: adapter.send_actuators(refused, 1))  # type: ignore[misc]
     rows = rig.record(adapter, 5, None)
     if rig.rests and _greatest_speed(rows) > 0.5:
         rig.fail("a refused command moved the vehicle")
