@@ -195,17 +195,10 @@ def _with_links(findings: Findings) -> Findings:
 def _print_json(findings: Findings, output: Output) -> None:
     import json
 
-    from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
-    from paddock.record.mission_report.map_figure import contact_numbers
+    from paddock.record.mission_report.document import numbers
 
     values: dict[str, Any] = {"scenario": findings.scenario.name, **numbers(findings.plan, findings.metrics)}
-    values["compute_s"] = round(output.seconds, 6)
-    if findings.trials:
-        values["comparison"] = comparison(findings.trials, timed=True)
-    if findings.outcome is not None:
-        values["outcome"] = outcome_numbers(findings.outcome)
-    if findings.links is not None:
-        values["radio"] = contact_numbers(findings.links)
+    values |= {"compute_s": round(output.seconds, 6), **findings.numbers(timed=True)}
     values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
     values |= {"animation": output.animation} | ({"missing": output.missing} if output.missing else {})
     print(json.dumps(values, indent=2, allow_nan=False))

@@ -29,8 +29,8 @@ from paddock.scenario.problems import ScenarioError, dotted
 from paddock.vehicles.model import Placement
 from paddock.world.columns import Floats, Pose, column_index, columns_of, defaults_of
 from paddock.world.ground import LEVEL
+from paddock.world.layout import Ints
 
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Float32s = NDArray[np.float32]
 FLEET = "vehicles"

@@ -187,7 +187,7 @@ def _greatest_speed(rows: Floats) -> float:
         if not np.isnan(values).all():
             return float(np.nanmax(np.linalg.norm(values, axis=1)))
     steps = np.diff(rows[:, 0], prepend=rows[0, 0]) * 1e-6
-    force = rows[:, COLUMN["accel_x"] : COLUMN["accel_z"] + 1] + np.array([0.0, 0.0, 9.80665])
+    force = rows[:, COLUMN["accel_x"] : COLUMN["accel_z"] + 1] + np.array([0.0, 0.0, GRAVITY])
     return float(np.abs(np.nancumsum(force * steps[:, None], axis=0)).max())
 
 
