@@ -326,8 +326,7 @@ def _map_grid(source: str, height: float | None, area: Area | None) -> HeatMap:
     samples = radio_map.file.samples.astype(np.float64)
     if height is None:
         height = round(float(np.median(samples[:, 2])), 1) if len(samples) else HEIGHT
-    x, y = _axes(area or _box(samples if len(samples) else radio_map.file.splats))
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    x, y, places = _cells(area or _box(samples if len(samples) else radio_map.file.splats))
     values = radio_map.query(np.column_stack([places, np.full(len(places), height)])).power.reshape(len(y), len(x))
     near = samples
     if len(samples):
@@ -358,8 +357,7 @@ def _scenario_grid(
         near = np.array([known.position for known in stations] or [(0.0, 0.0, 0.0)])
         low, high = near[:, :2].min(axis=0) - AROUND, near[:, :2].max(axis=0) + AROUND
         area = (*low.tolist(), *high.tolist())
-    x, y = _axes(area)
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    x, y, places = _cells(area)
     with Simulation(scenario) as sim:
         ground = sim.engine.world.heights
         levels = sim.radio.levels(np.column_stack([places, ground(*places.T) + height]), station, receiver)
@@ -386,14 +384,12 @@ def _box(places: Floats) -> Area:
     return (*(low - margin).tolist(), *(high + margin).tolist())
 
 
-def _axes(area: Area) -> tuple[Floats, Floats]:
-    """Return the coordinates of the columns and rows of square cells."""
+def _cells(area: Area) -> tuple[Floats, Floats, Floats]:
+    """Return the coordinates of the columns and of the rows of square cells, and the middles (n, 2) of all cells."""
     x0, y0, x1, y1 = area
     cell = max(x1 - x0, y1 - y0) / CELLS
-    return (
-        np.linspace(x0, x1, max(2, round((x1 - x0) / cell) + 1)),
-        np.linspace(y0, y1, max(2, round((y1 - y0) / cell) + 1)),
-    )
+    x, y = (np.linspace(a, b, max(2, round((b - a) / cell) + 1)) for a, b in ((x0, x1), (y0, y1)))
+    return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
 def _numbers(text: str, count: int, option: str, form: str) -> tuple[float, ...]:

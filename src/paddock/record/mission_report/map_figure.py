@@ -232,12 +232,12 @@ def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
         axes.plot([], [], color=INK, linewidth=0.5, linestyle=(0, (4, 3)), label="margin, not swept")
     if plan.undone:
         axes.plot([], [], "x", color=ALARM, markersize=6, markeredgewidth=1.8, label="task not done")
-    _mark_places(axes, plan)
+    _add_map_legend(axes, plan)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8.5, labelspacing=0.7)
     return figure
 
 
-def _mark_places(axes: Any, plan: Plan) -> None:
+def _add_map_legend(axes: Any, plan: Plan) -> None:
     """Add starts, bases and zones to the legend."""
     axes.plot([], [], "D", color=INK, markeredgecolor=PAPER, markersize=6, label="start of a vehicle")
     axes.plot([], [], "s", color=INK, markeredgecolor=PAPER, markersize=7, label="base")
@@ -315,7 +315,7 @@ def draw_contact(figure_class: Any, planned: tuple[Plan, PlannedLinks], title: s
     _draw_radios(axes, links)
     if plan.problem.tasks:
         axes.plot([], [], "o", label="task", **HOLLOW | {"markersize": 4})
-    _mark_places(axes, plan)
+    _add_map_legend(axes, plan)
     dress(axes, f"{title} · contact")
     bar = figure.colorbar(coloured, ax=axes, pad=0.015, aspect=30, shrink=0.7, extend="both")
     bar.set_label("SINR of the best station above what is needed, dB", color=SOFT)
