@@ -93,7 +93,7 @@ def serve() -> None:
     config = json.loads(sys.stdin.readline())
     with paddock.load(config["scenario"]) as sim:
         sim.step(1)  # compile the kernels before the measurement
-        sim.engine.pipeline.motion = TickCounter(sim.engine.pipeline.motion)
+        sim.engine.stages.pipeline.motion = TickCounter(sim.engine.stages.pipeline.motion)
         with paddock.share(sim, **config["serve"]) as host:
             print(json.dumps(host.addresses), flush=True)
             asked = threading.Thread(target=_answer, args=(sim, host))
@@ -124,7 +124,7 @@ def _answer(sim: Any, host: Any) -> None:
     from paddock.serve.describe import simulation_figures
 
     for _ in sys.stdin:
-        more = {"hub": host.hub_pid, "ticked": sim.engine.pipeline.motion.ticked}
+        more = {"hub": host.hub_pid, "ticked": sim.engine.stages.pipeline.motion.ticked}
         print(json.dumps(simulation_figures(sim) | more), flush=True)
 
 

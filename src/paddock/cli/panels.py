@@ -62,7 +62,9 @@ class Meter:
     def read(self) -> None:
         """Take a reading."""
         now = time.perf_counter()
-        stages = {name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.engine.pipeline.times.items()}
+        stages = {
+            name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.engine.stages.pipeline.times.items()
+        }
         self._readings.append((now, self.sim.time, stages))
         while len(self._readings) > 2 and self._readings[1][0] < now - WINDOW:
             self._readings.popleft()

@@ -173,7 +173,7 @@ def _built(
         scenario = equipped_scenario(scenario)
     sim = Simulation(scenario, options.device, prepared=False)
     if not served:  # clients read the log; a recorder receives every command directly
-        sim.engine.log.most_bytes = 0
+        sim.control.log.most_bytes = 0
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.clock.pace = options.pace or 0.0
@@ -203,12 +203,12 @@ def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
         if tally.first_tick_seconds is None and sim.tick:
             tally.first_tick_seconds = process_age()
         if sim.tick >= max(end, 1):
-            sim.engine.on_idle.remove(end_warm_up)
+            sim.engine.listeners.idle.remove(end_warm_up)
             sim.clock.paced_from = 0
             tally.begin()
 
     tally.begin()
-    sim.engine.on_idle.append(end_warm_up)
+    sim.engine.listeners.idle.append(end_warm_up)
 
 
 def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: Progress | None) -> Recorder | None:

@@ -60,7 +60,7 @@ class Tally:
 
     def begin(self) -> None:
         """Measure from here on."""
-        self.sim.engine.pipeline.reset_times()
+        self.sim.engine.stages.pipeline.reset_times()
         self.started, self.first = time.perf_counter(), self.sim.tick
 
     @property
@@ -85,7 +85,7 @@ class Tally:
                     "ms_total": round(time.nanoseconds / 1e6, 3),
                     "ms_per_call": round(time.nanoseconds / 1e6 / max(time.calls, 1), 6),
                 }
-                for name, time in sim.engine.pipeline.times.items()
+                for name, time in sim.engine.stages.pipeline.times.items()
             },
             "events": dict(sorted(self.events.items())),
             "discarded": sim.engine.stages.guard.discarded,  # vehicles removed because of `on_nan: remove`

@@ -218,7 +218,7 @@ class RunView(LiveView):
         self._drawn_size = (width, height)
         self._fleets = self.vehicles(snapshot, side, rows)
         if snapshot.roster != self._roster:  # the paths that fleets follow, each with the index of its fleet
-            behaviours = [program.behaviour for program in self.sim.engine.programs.values()]
+            behaviours = [program.control.behaviour for program in self.sim.engine.programs.values()]
             guided = [(k, b.path) for k, b in enumerate(behaviours) if b is not None and b.rule.needs_path]
             self._roster, self.map.guides = snapshot.roster, guided
         if width > 2 and height > 2:

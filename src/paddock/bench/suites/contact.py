@@ -34,7 +34,7 @@ def _race(ticks: int) -> Iterator[Result]:
     sim = Simulation(load_scenario("race"))
     sim.step(300)  # past the start, and all that is compiled has run
     each = _stage_time(sim, ticks)
-    total = sum(stage.nanoseconds for stage in sim.engine.pipeline.times.values()) * 1e-9 / ticks
+    total = sum(stage.nanoseconds for stage in sim.engine.stages.pipeline.times.values()) * 1e-9 / ticks
     yield measured("the race", 1e6 * each, "us per tick")
     yield measured("the race: share of the tick", each / total, "")
 
@@ -47,9 +47,9 @@ def _loaded(entry: dict[str, Any], **settings: Any) -> Simulation:
 def _stage_time(sim: Simulation, ticks: int) -> float:
     """Return the time of the contact stage, s per tick."""
     sim.step(2)
-    sim.engine.pipeline.reset_times()
+    sim.engine.stages.pipeline.reset_times()
     sim.step(ticks)
-    return sim.engine.pipeline.times["contact"].nanoseconds * 1e-9 / ticks
+    return sim.engine.stages.pipeline.times["contact"].nanoseconds * 1e-9 / ticks
 
 
 def _swarm(n: int, ticks: int) -> Iterator[Result]:
@@ -61,8 +61,8 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     random = np.random.default_rng(1)
     sim.command("d", vx=random.normal(5.0, 0.2, n), vy=random.normal(0.0, 0.2, n))
     sim.step(5)
-    times = sim.engine.pipeline.times
-    sim.engine.pipeline.reset_times()
+    times = sim.engine.stages.pipeline.times
+    sim.engine.stages.pipeline.reset_times()
     trees = []
     for _ in range(6):
         sim.step(ticks // 6)

@@ -68,13 +68,13 @@ def scene(count: int, world: dict[str, Any] | None = None, jammer: bool = False,
 
 def stage_time(sim: Simulation, count: int) -> float:
     """Return the mean time (s) of the stage of radio over that many updates, while all vehicles move at random."""
-    random, times = np.random.default_rng(1), sim.engine.pipeline.times
+    random, times = np.random.default_rng(1), sim.engine.stages.pipeline.times
     n = sim.engine.world.vehicles
     sim.command("d", vx=random.normal(0.0, 5.0, n), vy=random.normal(0.0, 5.0, n))
     sim.step(20)  # all that is compiled has run
     best = float("inf")
     for _ in range(3):  # noise of the machine only adds time
-        sim.engine.pipeline.reset_times()
+        sim.engine.stages.pipeline.reset_times()
         sim.step(10 * count)
         best = min(best, times["radio"].nanoseconds * 1e-9 / count)
     return best
@@ -176,11 +176,11 @@ def _radio_share(sim: Simulation, saved: bytes) -> float:
     """Return the time of the stages of radio in a second, over all the rest of it."""
     sim.restore(saved)
     sim.step(24)  # without what a restored run computes once
-    sim.engine.pipeline.reset_times()
+    sim.engine.stages.pipeline.reset_times()
     started = perf_counter()
     sim.step(240)
     total = perf_counter() - started
-    radio = 1e-9 * sum(sim.engine.pipeline.times[name].nanoseconds for name in STAGES)
+    radio = 1e-9 * sum(sim.engine.stages.pipeline.times[name].nanoseconds for name in STAGES)
     return radio / (total - radio)
 
 

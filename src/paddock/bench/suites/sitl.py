@@ -148,7 +148,9 @@ def _echo(ports: list[int]) -> Iterator[list[float]]:
 
 
 def _host(sim: Any, kind: type) -> Any:
-    return next(owner for call in sim.engine.on_close if isinstance(owner := getattr(call, "__self__", None), kind))
+    return next(
+        owner for call in sim.engine.listeners.close if isinstance(owner := getattr(call, "__self__", None), kind)
+    )
 
 
 class StandIn:
