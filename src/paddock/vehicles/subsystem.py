@@ -7,7 +7,6 @@ A model without such a function is compiled as before.
 
 import dis
 import linecache
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, signature
@@ -16,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from paddock.compute.twin import reached
 from paddock.errors import CodeError, InvalidValueError, PaddockError, code_error, code_place, unknown_name
-from paddock.world.columns import Column, Pose
+from paddock.world.columns import Column, Pose, named_tuple
 
 NUMBERS = (float, int)
 
@@ -56,9 +55,9 @@ def checked_arguments(
 
 
 @cache
-def _with_defaults(function: FunctionType, given: tuple[tuple[str, float], ...]) -> FunctionType:
+def _with_defaults(function: FunctionType, chosen: tuple[tuple[str, float], ...]) -> FunctionType:
     """Return the function with other defaults; equal values return the same object, and so share kernels."""
-    values = {name: float(value) for name, value in given}
+    values = {name: float(value) for name, value in chosen}
     parameters = signature(function).parameters.values()
     placed = [
         parameter
@@ -208,14 +207,11 @@ def _sample(tuple_class: Any) -> Any:
 @cache
 def extended(state: Any, memory: tuple[tuple[str, float], ...]) -> type:
     """Return the state with a column for each value of a memory; its default is the value at the start."""
-    defaults = (*state._field_defaults.values(), *(float(value) for _, value in memory))
-    names = (*state._fields, *(name for name, _ in memory))
-    made = namedtuple(state.__name__, names, defaults=defaults)  # type: ignore[misc]
-    hints = get_type_hints(state, include_extras=True)
     own = {name: Annotated[float, Column("", "memory of the actuators")] for name, _ in memory}
-    made.__annotations__ = {**{name: hints[name] for name in state._fields}, **own}
+    defaults = state._field_defaults | {name: float(value) for name, value in memory}
+    made = named_tuple(state.__name__, get_type_hints(state, include_extras=True) | own, defaults)
     made.__module__, made.__qualname__ = state.__module__, state.__qualname__
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 @cache
