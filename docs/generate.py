@@ -48,7 +48,6 @@ from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot_frames import FRAMES
 from paddock.sitl.equipment import VEHICLES
-from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record
@@ -505,10 +504,9 @@ def frame_table() -> str:
     for name, frame in FRAMES.items():
         standard = VEHICLES[frame.craft]
         vehicle = ", ".join(f"`{standard[what]}`" for what in ("model", "preset"))
-        flag = f"`--ardupilot {name}`" if name in ARDUPILOT_FRAMES else ""
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
         defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)
-        rows.append([f"`{name}`", frame.summary, flag, vehicle if flag else "", defaults, slowest])
+        rows.append([f"`{name}`", frame.summary, f"`--ardupilot {name}`", vehicle, defaults, slowest])
     return table(["frame", "description", "flag", "vehicle of the flag", "parameter files", "minimum clock rate"], rows)
 
 

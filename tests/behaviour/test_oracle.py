@@ -45,7 +45,7 @@ def fleet_of(model: str, rule: str) -> Any:
     if rule not in OVER_RADIO:
         return paddock.load({"seed": 11, "vehicles": [lead, it]})
     radio = {"stations": [{"name": "base", "position": [0, 0, 5]}]}
-    fleets = [one | {"radio": "default"} for one in (lead, it)]
+    fleets = [entry | {"radio": "default"} for entry in (lead, it)]
     return paddock.load({"seed": 11, "radio": radio, "vehicles": fleets})
 
 

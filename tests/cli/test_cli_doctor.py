@@ -43,8 +43,8 @@ def test_a_threading_layer_that_has_not_started(monkeypatch: pytest.MonkeyPatch)
         raise ValueError("Threading layer is not initialized.")
 
     monkeypatch.setattr("numba.threading_layer", fail)
-    found = {finding.name: (finding.mark, finding.value) for finding in checks.core()}
-    assert found["threading layer"] == ("ok", "not started") and found["simulation"][0] == "ok"
+    marks = {finding.name: (finding.mark, finding.value) for finding in checks.core()}
+    assert marks["threading layer"] == ("ok", "not started") and marks["simulation"][0] == "ok"
 
 
 def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:

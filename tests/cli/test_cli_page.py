@@ -47,9 +47,9 @@ class Run:
         )
         assert self.process.stderr is not None
         self.first = self.process.stderr.readline().decode()
-        found = LINK.match(self.first)
-        assert found is not None, self.first + self.process.stderr.read().decode()
-        self.link, self.port = found[1], int(found[2])
+        matched = LINK.match(self.first)
+        assert matched is not None, self.first + self.process.stderr.read().decode()
+        self.link, self.port = matched[1], int(matched[2])
 
     def end(self) -> tuple[str, str]:
         self.process.send_signal(signal.SIGINT)
@@ -195,7 +195,8 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
             assert cards["swarm"]["vehicles"] == 10_000 and "flock" in cards["swarm"]["description"]
             assert call(page, "get_scenario", name="race")["text"].count("model: car.bicycle") >= 1
             wrong = "vehicles:\n  - {model: quod}\n  - {model: os.path}\n"
-            assert [(one["line"], one["column"]) for one in call(page, "check_scenario", text=wrong)["problems"]] == [
+            problems = call(page, "check_scenario", text=wrong)["problems"]
+            assert [(problem["line"], problem["column"]) for problem in problems] == [
                 (2, 13),
                 (3, 13),
             ]
@@ -244,7 +245,7 @@ def test_a_run_that_starts_paused(tmp_path: Path, small: Path) -> None:
         with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
             remote.vehicles.place("red", [1.0, 2.0, 0.0, 0.0])
             assert call(page, "simulation_step", ticks=40)["tick"] == 40
-            assert [(one.tick, one.kind) for one in remote.control.log.complete()] == [(0, "place")]
+            assert [(entry.tick, entry.kind) for entry in remote.control.log.complete()] == [(0, "place")]
         call(page, "release_clock")
         time.sleep(0.3)
         assert call(page, "ping")["tick"] == 40

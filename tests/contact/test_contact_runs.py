@@ -23,8 +23,8 @@ DROP = {"low": [-0.6, -0.6, 0.5], "high": [0.6, 0.6, 1.5]}
 
 
 def loaded(*vehicles: dict[str, Any], contact: Any = None, **more: Any) -> Simulation:
-    given = {"clock": {"rate": 240}, "contact": {} if contact is None else contact, **more}
-    return paddock.load({**given, "vehicles": list(vehicles)})
+    tree = {"clock": {"rate": 240}, "contact": {} if contact is None else contact, **more}
+    return paddock.load({**tree, "vehicles": list(vehicles)})
 
 
 def kinds(sim: Simulation) -> list[tuple[str, str]]:
@@ -83,8 +83,8 @@ def test_the_momentum_of_colliding_points_is_conserved_to_rounding() -> None:
     p = sim.snapshot()["a"].velocity + sim.snapshot()["b"].velocity
     while ("contact", "a") not in kinds(sim):
         sim.step()
-    found = sim.snapshot()["a"].velocity + sim.snapshot()["b"].velocity
-    assert np.abs(found - p).max() < 1e-9
+    total = sim.snapshot()["a"].velocity + sim.snapshot()["b"].velocity
+    assert np.abs(total - p).max() < 1e-9
     assert np.linalg.norm(sim.snapshot()["a"].velocity) < 3.0
 
 
@@ -106,8 +106,8 @@ def test_vehicles_on_rolling_wheels_stop_at_each_other(model: str) -> None:
         {"name": "b", "model": model, "pose": [gap, 0, 3.1416], "speed": gap},
     )
     sim.step(480)
-    one, two = (sim.snapshot()[name].position[0] for name in "ab")
-    assert two - one > 0.4 * gap
+    first, two = (sim.snapshot()[name].position[0] for name in "ab")
+    assert two - first > 0.4 * gap
 
 
 def test_fleets_on_ignored_layers_pass_through_each_other() -> None:

@@ -20,8 +20,8 @@ CONE = {"name": "cone", "cone": {"center": [20, 0], "radius": 0.114, "height": 0
 
 
 def launched(*vehicles: dict[str, Any], obstacles: list[dict[str, Any]] | None = None, **more: Any) -> Simulation:
-    given = {"clock": {"rate": 200}, "contact": {"friction": 0.0}, "world": {"obstacles": obstacles or []}}
-    return paddock.load({**given, "vehicles": list(vehicles), **more})
+    tree = {"clock": {"rate": 200}, "contact": {"friction": 0.0}, "world": {"obstacles": obstacles or []}}
+    return paddock.load({**tree, "vehicles": list(vehicles), **more})
 
 
 def touched(sim: Simulation) -> int:
@@ -57,9 +57,9 @@ def test_a_car_does_not_pass_through_a_cone_at_100_m_s() -> None:
 
 def test_drones_do_not_pass_through_each_other_at_100_m_s_each() -> None:
     for phase in np.linspace(0.0, 0.9, 5):
-        one = {"name": "a", "model": "quad", "pose": [-20 - phase, 0, 8, 0], "speed": 100}
+        drone = {"name": "a", "model": "quad", "pose": [-20 - phase, 0, 8, 0], "speed": 100}
         two = {"name": "b", "model": "quad", "pose": [20, 0.1, 8, 3.14159265], "speed": 100}
-        with launched(one, two) as sim:
+        with launched(drone, two) as sim:
             for _ in range(60):
                 sim.step()
                 assert sim.snapshot()["a"].position[0] < sim.snapshot()["b"].position[0]

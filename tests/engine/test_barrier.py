@@ -101,9 +101,9 @@ def test_the_policy_replaces_a_missing_reply(
     command = sim.vehicles.inspect("red")["command"]
     assert (command["throttle"], command["brake"], command["steer"]) == (throttle, brake, steer)
     assert sim.vehicles.inspect("blue")["command"]["throttle"] == 0.5  # not claimed
-    found = [(event.tick, event.kind, event.subject, event.detail) for event in sim.events.since()]
+    events = [(event.tick, event.kind, event.subject, event.detail) for event in sim.events.since()]
     detail = f"no reply within 0.01 s: {policy} (red)"
-    assert found == [(0, "barrier_timeout", "client", detail), (4, "barrier_timeout", "client", detail)]
+    assert events == [(0, "barrier_timeout", "client", detail), (4, "barrier_timeout", "client", detail)]
     with pytest.raises(PaddockError, match="the reply for tick 4 comes too late; open request: none"):
         source.reply(4, {"red": {"steer": 0.0}})
     again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)  # needs neither the client nor its delays

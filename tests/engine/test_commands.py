@@ -243,8 +243,8 @@ def test_each_member_has_its_own_timeout_and_overrides_replace_the_models_failsa
     sim.command("scouts[2]", vx=4.0, at_tick=6)
     sim.command(1, vx=5.0, at_tick=9)
     sim.step(30)
-    found = [(event.tick, event.subject) for event in sim.events.since()]
-    assert found == [(10, "scouts[1]"), (10, "scouts[3]"), (16, "scouts[2]"), (19, "scouts[0]")]
+    events = [(event.tick, event.subject) for event in sim.events.since()]
+    assert events == [(10, "scouts[1]"), (10, "scouts[3]"), (16, "scouts[2]"), (19, "scouts[0]")]
     assert sim.engine.world.fleets["scouts"].command[:, :4].tolist() == [[0.0] * 4, [0.0] * 4, [-0.5] * 4]
 
 

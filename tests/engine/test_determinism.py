@@ -44,12 +44,12 @@ def test_two_runs_agree_and_two_seeds_do_not(commanded: Make, expected: str) -> 
 
 
 def test_another_seed_moves_random_spawns_and_sensor_noise_but_not_the_rest(load_mixed: Make) -> None:
-    one, two = load_mixed(seed=1), load_mixed(seed=2)
-    for sim in (one, two):
+    first, two = load_mixed(seed=1), load_mixed(seed=2)
+    for sim in (first, two):
         sim.step(48)
-    assert not np.array_equal(one.snapshot().fleet("birds").position, two.snapshot().fleet("birds").position)
-    assert one.vehicles.sensors("red")["wheel_speed"] != two.vehicles.sensors("red")["wheel_speed"]
-    assert np.array_equal(one.snapshot()["red"].position, two.snapshot()["red"].position)
+    assert not np.array_equal(first.snapshot().fleet("birds").position, two.snapshot().fleet("birds").position)
+    assert first.vehicles.sensors("red")["wheel_speed"] != two.vehicles.sensors("red")["wheel_speed"]
+    assert np.array_equal(first.snapshot()["red"].position, two.snapshot()["red"].position)
 
 
 @pytest.mark.skipif(available_threads() < 2, reason="needs two cores")
@@ -152,22 +152,22 @@ def test_an_unrelated_fleet_changes_neither_trajectories_nor_readings(commanded:
     for sim in (alone, crowded):
         sim.step(TICKS)
     for name in ("birds", "red", "scouts", "dog"):
-        one, two = alone.engine.world.fleets[name], crowded.engine.world.fleets[name]
-        assert np.array_equal(one.state[:, : one.n], two.state[:, : two.n])
+        first, two = alone.engine.world.fleets[name], crowded.engine.world.fleets[name]
+        assert np.array_equal(first.state[:, : first.n], two.state[:, : two.n])
         for kind, readings in alone.vehicles.sensors(name).items():
             for reading, value in readings.items():
                 assert np.array_equal(value, crowded.vehicles.sensors(name)[kind][reading], equal_nan=True)
 
 
 def test_members_that_join_or_leave_do_not_change_the_draws_of_the_others(load_mixed: Make) -> None:
-    one, two = load_mixed(), load_mixed()
+    first, two = load_mixed(), load_mixed()
     two.spawn(
         name="late", count=3, model="quad", spawn={"line": {"start": [90, 0, 9], "end": [99, 0, 9]}}, sensors=["imu"]
     )
     two.remove("scouts[0]")
-    for sim in (one, two):
+    for sim in (first, two):
         sim.step(60)
-    assert np.array_equal(one.vehicles.sensors("birds")["imu"]["ax"], two.vehicles.sensors("birds")["imu"]["ax"])
+    assert np.array_equal(first.vehicles.sensors("birds")["imu"]["ax"], two.vehicles.sensors("birds")["imu"]["ax"])
 
 
 def restored_equals_uninterrupted(sim: Simulation, other: Simulation, ticks: int) -> None:

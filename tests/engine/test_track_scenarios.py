@@ -24,8 +24,8 @@ from paddock.world.solids import BASE, HIGH
 CAR: dict[str, Any] = {"name": "car", "model": "car.kinematic"}
 
 
-def scenario(given: Any, *vehicles: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"clock": {"rate": 100}, "track": given, "vehicles": list(vehicles or (CAR,)), **more}
+def scenario(course: Any, *vehicles: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"clock": {"rate": 100}, "track": course, "vehicles": list(vehicles or (CAR,)), **more}
 
 
 def test_a_lap_along_the_middle_line() -> None:
@@ -140,30 +140,30 @@ def test_overrides_on_the_track_are_saved() -> None:
 
 def recorded_track(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
-        (found,) = (one for one in make_reader(file).iter_metadata() if one.name == "paddock")
-    tree = json.loads(zlib.decompress(base64.b64decode(found.metadata["scenery"])))["track"]
+        (metadata,) = (record for record in make_reader(file).iter_metadata() if record.name == "paddock")
+    tree = json.loads(zlib.decompress(base64.b64decode(metadata.metadata["scenery"])))["track"]
     assert isinstance(tree, dict)
     return tree
 
 
 def test_a_file_beside_the_scenario_is_kept_in_recordings(tmp_path: Path) -> None:
-    given = track.generate(5)
-    (tmp_path / "mine.csv").write_text(track.dump(given))
+    course = track.generate(5)
+    (tmp_path / "mine.csv").write_text(track.dump(course))
     (tmp_path / "race.yaml").write_text("track: mine.csv\nvehicles:\n- {name: car, model: car.kinematic}\n")
     with paddock.load(tmp_path / "race.yaml") as sim, Recorder(sim, tmp_path / "run.mcap"):
         assert (
             sim.world.track is not None
-            and (sim.world.track.centre == given.centre).all()
+            and (sim.world.track.centre == course.centre).all()
             and sim.world.track.name == "mine"
         )
         sim.step(5)
     (tmp_path / "mine.csv").unlink()
-    assert len(recorded_track(tmp_path / "run.mcap")["cones"]) == len(given.cones)
+    assert len(recorded_track(tmp_path / "run.mcap")["cones"]) == len(course.cones)
     with Player(tmp_path / "run.mcap") as player:
         source = ReplaySource(player)
         assert source.scenery("me")["track"]["name"] == "mine"
         tree = source.track("me")
-        assert tree is not None and tree["centre"] == given.centre.tolist()
+        assert tree is not None and tree["centre"] == course.centre.tolist()
     assert verify(tmp_path / "run.mcap").same
 
 

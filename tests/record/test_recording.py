@@ -29,7 +29,7 @@ def decoded(path: Path) -> list[tuple[str, int, Any]]:
 
 
 def of(messages: list[tuple[str, int, Any]], topic: str) -> list[Any]:
-    return [message for found, _, message in messages if found == topic]
+    return [message for channel, _, message in messages if channel == topic]
 
 
 def test_states_equal_the_live_snapshots(small: Simulation, tmp_path: Path) -> None:

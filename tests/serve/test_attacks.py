@@ -58,8 +58,8 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
     result = operate(host.source, operation, "eve", arguments)
-    found = result.result(60) if isinstance(result, Future) else result
-    return found() if callable(found) else found
+    result_of = result.result(60) if isinstance(result, Future) else result
+    return result_of() if callable(result_of) else result_of
 
 
 @pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])

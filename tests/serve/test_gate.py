@@ -64,7 +64,8 @@ class Simulated:
 def test_clients_take_at_most_a_fiftieth_of_the_ticking_threads_time() -> None:
     publishers = 3  # of facts, reads and surveys
     assert module.COMMANDS + module.CHANGES + publishers * facts.TICKING <= 0.022
-    assert {one.entry.budget for one in OPERATIONS.values() if one.entry.where in ("hub", "fact", "read")} == {"none"}
+    entries = [operation.entry for operation in OPERATIONS.values()]
+    assert {entry.budget for entry in entries if entry.where in ("hub", "fact", "read")} == {"none"}
 
 
 @pytest.mark.parametrize(("operation", "share", "saved"), [("place", 0.012, 1.0), ("remove", 0.004, 40.0)])

@@ -36,7 +36,7 @@ def test_operations_without_a_handler_are_methods_of_the_simulation() -> None:
         for operation in derived:
             method = attrgetter(".".join(filter(None, operation.client)))(sim)
             taken = signature(method).parameters
-            assert {one.name for one in operation.arguments} <= {*taken}, operation.name
+            assert {argument.name for argument in operation.arguments} <= {*taken}, operation.name
 
 
 def test_hub_operations_are_those_of_json_rpc() -> None:

@@ -93,10 +93,10 @@ def counted(served: Any, name: str, **labels: str) -> float:
     with urllib.request.urlopen(f"http://127.0.0.1:{served[1].addresses['metrics']['port']}/metrics") as page:
         lines = page.read().decode().splitlines()
     wanted = [f'{key}="{value}"' for key, value in labels.items()]
-    found = [
+    matching = [
         line for line in lines if line.startswith(f"paddock_hub_{name}_total{{") and all(w in line for w in wanted)
     ]
-    return sum(float(line.rpartition(" ")[2]) for line in found)
+    return sum(float(line.rpartition(" ")[2]) for line in matching)
 
 
 def control(tick: int, number: int = 5, **inputs: float) -> pb.Request:

@@ -59,7 +59,7 @@ def test_a_view_is_json_with_arrays(caller: Caller) -> None:
     view = json.loads(reply.result.json)
     task, zone = view["tasks"][0], view["zones"][0]
     assert (task["name"], task["kind"], task["state"], task["vehicle"]) == ("fence", "line", "assigned", "bus")
-    line, ring = (reply.result.arrays[one["outline"]["$array"]] for one in (task, zone))
+    line, ring = (reply.result.arrays[item["outline"]["$array"]] for item in (task, zone))
     assert list(line.shape) == [2, 2] and struct.unpack("<4d", line.f64_le) == (60.0, -30.0, 80.0, -30.0)
     assert list(ring.shape) == [4, 2] and struct.unpack("<8d", ring.f64_le)[:2] == (-50.0, 70.0)
     assert view["members"][0]["ahead"] == ["fence"] and view["members"][0]["travelled"] == 0.0

@@ -121,8 +121,8 @@ def test_damaged_and_random_bytes(name: str, count: int) -> None:
 def test_sound_requests_only_hold_finite_numbers() -> None:
     random = np.random.default_rng(1)
     read = 0
-    given = {"target": "red", "inputs": {"steer": 0.1, "vx": np.ones(3)}}
-    command = requests.encode_request(requests.RequestMessage(1, Direct("command", given)))
+    arguments = {"target": "red", "inputs": {"steer": 0.1, "vx": np.ones(3)}}
+    command = requests.encode_request(requests.RequestMessage(1, Direct("command", arguments)))
     for data in mutated(command, FEW, random):
         try:
             body = requests.decode_request(data).body

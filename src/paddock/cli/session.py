@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.options import RunOptions, Served, ServeOptions, serving
 from paddock.cli.progress import COMPILING, Notices, bar, compiling
 from paddock.cli.summary import Tally, counted, process_age, summary_lines
-from paddock.errors import NotFiniteError, PaddockError
+from paddock.errors import NotFiniteError, PaddockError, file_errors
 
 if TYPE_CHECKING:
     from paddock.compute.prepare import Progress
@@ -218,7 +218,8 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: 
     file = options.record or (own.file if own else None)
     if file is None and options.report is not None:
         file = os.path.join(options.report, "run.mcap")
-        _make_folder(options.report)
+        with file_errors(f"--report: cannot make the folder {options.report}"):
+            os.makedirs(options.report, exist_ok=True)
     if file is None:
         if options.record_rate is not None:
             raise PaddockError("--record-rate requires --record")
@@ -228,13 +229,6 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: 
     sim.engine.prepare(progress)  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
-
-
-def _make_folder(folder: str) -> None:
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise PaddockError(f"--report: cannot make the folder {folder}: {error.strerror or error}") from None
 
 
 Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], str, "SitlHost | None"], None]

@@ -143,11 +143,11 @@ def _external(
     ardupilot: str | None, count: int, first: int, no_lockstep: bool, section: Mapping[str, Any]
 ) -> "Scenario":
     """Return a scenario of vehicles for ArduPilot, or for PX4; `section` are settings of its `sitl` section."""
-    from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
+    from paddock.sitl.ardupilot_frames import find_frame
 
     pilot = ({"frame": ardupilot} if ardupilot else {}) | ({"lockstep": False} if no_lockstep else {})
     kind = "ardupilot" if ardupilot else "px4"
-    return _generated(ARDUPILOT_FRAMES[ardupilot or "copter"], count, kind, first, pilot, section)
+    return _generated(find_frame(ardupilot or "copter").craft, count, kind, first, pilot, section)
 
 
 def _generated(

@@ -22,7 +22,7 @@ from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
 from paddock.engine.program import VARYING
 from paddock.engine.simulation import Simulation
 from paddock.envs.task import LearningTask, TaskCourse, Verdict
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import InvalidValueError, unknown_name, whole_number
 from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.contact import ContactSection
 from paddock.scenario.problems import ScenarioError, dotted
@@ -59,11 +59,6 @@ def scenario_of(task: LearningTask, model: str, worlds: int, rate: float, fields
         raise ScenarioError(line.removeprefix("vehicles[0].") for line in error.problems) from None
 
 
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number, of Python or of NumPy."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _checked_rate(rate: Any) -> float:
     if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not 0.0 < rate < np.inf:
         raise InvalidValueError(f"rate: ticks per second, a number above 0 Hz, not {rate!r}")
@@ -78,9 +73,7 @@ class Batch:
     """
 
     def __init__(self, task: LearningTask, worlds: int, players: int = 1, **values: Any) -> None:
-        if not is_whole(worlds) or worlds < 1:
-            raise InvalidValueError(f"the number of worlds must be a whole number >= 1, not {worlds!r}")
-        worlds = int(worlds)
+        worlds = whole_number("the number of worlds must be a whole number >= 1", worlds, low=1)
         self.task, self.worlds, self.players = task, worlds, players
         self.size = players + task.scripted  # vehicles of a world
         self.n = worlds * self.size
@@ -88,13 +81,9 @@ class Batch:
         if model not in (task.model, *task.levels):
             raise unknown_name(f"model of {task.name}", str(model), (task.model, *task.levels))
         rate, ticks = values.pop("rate", None), values.pop("ticks", None)
-        self.rate, self.ticks = (
-            _checked_rate(task.rate if rate is None else rate),
-            task.ticks if ticks is None else ticks,
-        )
-        if not is_whole(self.ticks) or self.ticks < 1:
-            raise InvalidValueError(f"ticks: a step takes a whole number of ticks, at least 1, not {ticks!r}")
-        self.ticks = int(self.ticks)
+        self.rate = _checked_rate(task.rate if rate is None else rate)
+        rule = "ticks: a step takes a whole number of ticks, at least 1"
+        self.ticks = whole_number(rule, task.ticks if ticks is None else ticks, low=1)
         entry = {key: values.pop(key, None) for key in (*VEHICLE_KEYS, "world")}
         self.scenario = scenario_of(task, model, self.n, self.rate, entry)
         self.world = new_world(self.scenario)

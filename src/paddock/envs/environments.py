@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from paddock.envs.batch import Batch
 from paddock.envs.task import Scene, find_task
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name, whole_number
 from paddock.world.columns import column_index
 
 RENDER_MODES = ("rgb_array",)
@@ -46,16 +46,12 @@ def checked_render_mode(mode: str | None) -> str | None:
 
 def checked_steps(steps: Any) -> int | None:
     """Return the length of an episode."""
-    if steps is not None and (not isinstance(steps, int | np.integer) or steps < 1):
-        raise InvalidValueError(f"max_episode_steps must be a whole number >= 1, not {steps!r}")
-    return None if steps is None else int(steps)
+    return None if steps is None else whole_number("max_episode_steps must be a whole number >= 1", steps, low=1)
 
 
 def checked_seed(seed: Any) -> int:
     """Return a seed; an error if it is not a whole number of 64 bits."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < SEEDS:
-        raise InvalidValueError(f"a seed must be a whole number >= 0 and < 2**64, not {seed!r}")
-    return int(seed)
+    return whole_number("a seed must be a whole number >= 0 and < 2**64", seed, SEEDS - 1)
 
 
 def checked_options(options: Any, valid: Collection[str] = ()) -> dict[str, Any]:

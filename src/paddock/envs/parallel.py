@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 
-from paddock.envs.batch import Batch, is_whole
+from paddock.envs.batch import Batch
 from paddock.envs.environments import (
     RENDER_MODES,
     NotResetError,
@@ -20,7 +20,7 @@ from paddock.envs.environments import (
     rendered,
 )
 from paddock.envs.task import LearningTask, find_task, task_names
-from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
+from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name, whole_number
 
 if find_spec("pettingzoo") is None:
     raise MissingFeatureError("paddock.envs.parallel needs PettingZoo: pip install 'paddock[envs]'")
@@ -48,10 +48,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
         max_episode_steps: int | None = None,
         **options: Any,
     ) -> None:
-        count = task.agents if agents is None else agents
-        if not is_whole(count) or count < 1:
-            raise InvalidValueError(f"agents must be a whole number >= 1, not {count!r}")
-        count = int(count)
+        count = whole_number("agents must be a whole number >= 1", task.agents if agents is None else agents, low=1)
         self.batch = Batch(task, 1, count, **options)
         self.metadata = {**self.metadata, "name": f"paddock_{task.name}"}
         self.render_mode = checked_render_mode(render_mode)

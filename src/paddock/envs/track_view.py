@@ -15,7 +15,7 @@ from paddock.compute.math import maximum, minimum, sqrt
 from paddock.compute.routine import entry_point, parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import InvalidValueError, unknown_name, whole_number
 from paddock.sensing.cone_detection import look_for_cones
 from paddock.sensing.rays import MANY_BEAMS, Beams, beams_of, mounted, scan_vehicle
 from paddock.sensing.sensor import CONE, Around, Cones, FleetView
@@ -268,8 +268,7 @@ share_scans = parallel_routine(_scan_shares, inline=True)
 
 def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
     """Return the view of a lidar of 270 degrees: distances over 30 m, 1 without a return, from right to left."""
-    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= 16384:
-        raise InvalidValueError(f"beams must be a whole number from 2 to 16384, not {count!r}")
+    count = whole_number("beams must be a whole number from 2 to 16384", count, 16384, low=2)
     beams, walls = (
         beams_of(LidarOptions(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)),
         boundary_walls(track),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.errors import MissingFeatureError, PaddockError, unknown_name
+from paddock.errors import MissingFeatureError, PaddockError, file_errors, unknown_name
 from paddock.record.reader import RecordedRun
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
@@ -39,10 +39,8 @@ def export(
     path = Path(output)
     if path.exists() and os.path.samefile(path, run.path):
         raise PaddockError(f"{output} is the recording itself: give another --output")
-    try:
+    with file_errors(f"cannot write {output}"):
         return FORMATS[to](table, path, progress)
-    except OSError as error:
-        raise PaddockError(f"cannot write {output}: {error.strerror or error}") from None
 
 
 @dataclass
@@ -272,11 +270,8 @@ def _run_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[f
 
 
 def _table_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[float]]]:
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            records = list(csv.DictReader(file))
-    except OSError as error:
-        raise PaddockError(f"cannot read {path}: {error.strerror or error}") from None
+    with file_errors(f"cannot read {path}"), path.open(newline="", encoding="utf-8") as file:
+        records = list(csv.DictReader(file))
     known = list(records[0]) if records else []
     columns = {name: column for name in INPUTS for column in (name, f"command.{name}") if column in known}
     for needed in ("time", "steer"):

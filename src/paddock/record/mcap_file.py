@@ -24,7 +24,7 @@ from mcap.reader import SeekingReader
 from mcap.records import Attachment, Channel, Chunk, Metadata
 from numpy.typing import NDArray
 
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, file_errors
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD = struct.Struct("<BQ")  # of every record: opcode, bytes of content
@@ -73,11 +73,9 @@ class McapFile:
         self.metadata: dict[str, dict[str, str]] = {}
         self.attachments: dict[str, bytes] = {}
         self.complete = False
-        try:
+        with file_errors(f"cannot read {self.name}"):
             self._file = open(path, "rb")  # noqa: SIM115  closed by close()
             size = os.fstat(self._file.fileno()).st_size
-        except OSError as error:
-            raise PaddockError(f"cannot read {self.name}: {error.strerror or error}") from None
         try:
             self._scan(size)
             self.chunk = lru_cache(CHUNKS_KEPT)(self._chunk)

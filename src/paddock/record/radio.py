@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from foxglove_schemas_protobuf.LinePrimitive_pb2 import LinePrimitive
 from foxglove_schemas_protobuf.SceneEntity_pb2 import SceneEntity
-from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletion
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from google.protobuf.message import DecodeError
 
@@ -25,6 +24,7 @@ from paddock.radio.links.jamming import JammerState, changed, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
 from paddock.radio.settings import checked_changes
+from paddock.record.foxglove import WORLD, add_label, cleared_scene, pose, rgba, timestamp, vector
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import JammerView, RadioTree, ServiceTraffic, SpooferView
@@ -267,18 +267,14 @@ def _heard(snapshot: Snapshot, radio: RadioTree | None = None) -> HeardLinks:
 
 def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpdate:
     """Return links as lines coloured by SINR, stations and jammers as bodies with names, in place of those before."""
-    update = SceneUpdate()
-    update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
+    update = cleared_scene(log_time)
     a, b, margin = (part[:DRAWN_LINKS] for part in snapshot_links(snapshot, radio))
     entity = _entity(update, "links", log_time)
     write_traffic(entity, radio)
-    line = entity.lines.add(type=LinePrimitive.LINE_LIST, thickness=1.0, scale_invariant=True)
-    line.pose.orientation.w = 1.0
-    for ends, value in zip(np.stack([a, b], axis=1).tolist(), margin.tolist(), strict=True):
-        red, green, blue = link_colour(value)
-        for x, y, z in ends:
-            line.points.add(x=x, y=y, z=z)
-            line.colors.add(r=red, g=green, b=blue, a=0.8)
+    line = {"type": LinePrimitive.LINE_LIST, "thickness": 1.0, "scale_invariant": True, "pose": pose()}
+    ends = [vector(end) for end in np.stack([a, b], axis=1).reshape(-1, 3).tolist()]
+    tones = [rgba(link_colour(value), 0.8) for value in np.repeat(margin, 2).tolist()]
+    entity.lines.add(**line, points=ends, colors=tones)
     for station in radio["stations"]:
         _body(update, station["name"], station["position"], (0.3, 0.7, 1.0), log_time)
     drawn: list[tuple[Any, tuple[float, float, float]]] = [(radio["jammers"], (1.0, 0.2, 0.2))]
@@ -297,23 +293,15 @@ def link_colour(margin: float) -> tuple[float, float, float]:
 
 
 def _entity(update: SceneUpdate, name: str, log_time: int) -> Any:
-    entity = update.entities.add(frame_id="world", id=f"radio/{name}")
-    entity.timestamp.FromNanoseconds(log_time)
-    return entity
+    return update.entities.add(timestamp=timestamp(log_time), frame_id=WORLD, id=f"radio/{name}")
 
 
 def _body(
-    update: SceneUpdate, name: str, place: Sequence[float], rgb: tuple[float, float, float], log_time: int
+    update: SceneUpdate, name: str, position: Sequence[float], rgb: tuple[float, float, float], log_time: int
 ) -> None:
     entity = _entity(update, name, log_time)
-    text = entity.texts.add(text=name, billboard=True, font_size=12.0, scale_invariant=True)
-    ball = entity.spheres.add()
-    ball.size.x = ball.size.y = ball.size.z = 2.0
-    for part, above in ((ball, 0.0), (text, 3.0)):
-        part.pose.orientation.w = 1.0
-        part.pose.position.x, part.pose.position.y, part.pose.position.z = place[0], place[1], place[2] + above
-        part.color.r, part.color.g, part.color.b = rgb
-        part.color.a = 1.0
+    entity.spheres.add(pose=pose(position), size=vector((2.0, 2.0, 2.0)), color=rgba(rgb))
+    add_label(entity, name, (position[0], position[1], position[2] + 3.0), rgb)
 
 
 # metrics -------------------------------------------------------------------------------------------------------------

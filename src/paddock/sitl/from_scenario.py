@@ -18,11 +18,6 @@ from paddock.world.columns import column_index
 from paddock.world.frames import convert_position
 from paddock.world.geodesy import Origin
 
-ARDUPILOT_FRAMES = {
-    **{"copter": "copter", "copter-plus": "copter", "plane": "plane"},
-    **{"rover": "rover_ackermann", "rover-skid": "rover"},
-}
-"""Frames of ArduPilot that the command line offers -> craft."""
 AUTOPILOTS = {"builtin": ("the built-in autopilot", 250.0), "ardupilot": ("ArduPilot", 1200.0), "px4": ("PX4", 250.0)}
 """Autopilot -> its description and tick rate, Hz; ArduPilot asks for 1,200 frames per second by default."""
 SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}  # m between neighbours

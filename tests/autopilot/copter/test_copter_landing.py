@@ -32,10 +32,10 @@ class Touchdown:
         self.armed: list[bool] = []
         self.meter = VibrationMeter()
 
-    def note(self, place: Floats, quaternion: Floats, pilot: BuiltInAutopilot) -> None:
+    def note(self, position: Floats, quaternion: Floats, pilot: BuiltInAutopilot) -> None:
         s, (x, y) = pilot.sensors, quaternion[:2]
         self.meter.sample(pilot.telemetry.time_us, s)
-        self.place.append(place.copy())
+        self.place.append(position.copy())
         self.tilt.append(degrees(acos(1.0 - 2.0 * (x * x + y * y))))
         self.force.append(np.array((s.accel_x, s.accel_y, s.accel_z)))
         fields = self.meter.fields()
@@ -45,14 +45,14 @@ class Touchdown:
 
     def figures(self, travel: float) -> dict[str, float]:
         """Return figures from the first contact on; tilt and creep after 0.5 s, shaking after 1 s."""
-        place, force = np.array(self.place), np.array(self.force)
-        first = int(np.argmax(place[:, 2] < travel))
+        position, force = np.array(self.place), np.array(self.force)
+        first = int(np.argmax(position[:, 2] < travel))
         settled, later = first + round(0.5 / PERIOD), first + round(1.0 / PERIOD)
         off = first + self.armed[first:].index(False)
         return {
             "disarmed": (off - first) * PERIOD,
-            "slide": float(np.hypot(*(place[first:, :2] - place[first, :2]).T).max()),
-            "creep": float(np.ptp(place[settled:, :2], axis=0).max()),
+            "slide": float(np.hypot(*(position[first:, :2] - position[first, :2]).T).max()),
+            "creep": float(np.ptp(position[settled:, :2], axis=0).max()),
             "tilt": max(self.tilt[settled:]),
             "load": float(np.abs(force).max()) / 9.80665,
             "shaking": float(force[later:off].std(axis=0).max()),

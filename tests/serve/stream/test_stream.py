@@ -116,8 +116,8 @@ def test_failsafes_lower_the_health(served: Any, monkeypatch: pytest.MonkeyPatch
     peer.call("subscribe", kinds=["telemetry"], vehicles=["drone", "red"])
     monkeypatch.setattr(served.sim.vehicles.autopilots, "failsafes", lambda: [7])
     until = monotonic() + 60.0
-    while (found := decode_telemetry(peer.frame(0x02))["health"].tolist()) != [1.0, 0.5]:
-        assert found == [1.0, 1.0] and monotonic() < until
+    while (health := decode_telemetry(peer.frame(0x02))["health"].tolist()) != [1.0, 0.5]:
+        assert health == [1.0, 1.0] and monotonic() < until
         sleep(0.05)
         other.call("simulation_step", ticks=1)
 

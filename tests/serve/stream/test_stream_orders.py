@@ -113,8 +113,8 @@ def test_a_vehicle_is_overridden_driven_and_released(served: Any) -> None:
     ],
 )
 def test_wrong_overrides_are_refused(unchanged: Any, params: dict[str, Any], code: int, text: str) -> None:
-    found, message = unchanged.connect().refused("override", **params)
-    assert found == code and text in message
+    refusal, message = unchanged.connect().refused("override", **params)
+    assert refusal == code and text in message
     assert not unchanged.sim.events.since()
 
 
@@ -129,10 +129,10 @@ def test_a_slow_override_does_not_delay_other_calls(served: Any, monkeypatch: py
 
     monkeypatch.setattr(sim.engine.applier, "checked_override", slowly)
     with ThreadPoolExecutor(1) as pool:
-        given = pool.submit(first.call, "override", vehicles=["crew[0]"], behaviour=GOTO)
+        pending = pool.submit(first.call, "override", vehicles=["crew[0]"], behaviour=GOTO)
         assert begun.wait(30)
         assert second.call("get_overrides") == {"overrides": []}
         assert second.call("simulation_step", ticks=3)["tick"] == 3
         compiled.set()
-        assert given.result(30)["tick"] == 3
+        assert pending.result(30)["tick"] == 3
     assert second.call("get_overrides")["overrides"][0]["behaviour"] == "goto"

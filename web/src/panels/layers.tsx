@@ -155,7 +155,7 @@ function Ghosts() {
               icon="close"
               label={`Remove the ghost ${ghost.label}`}
               onClick={() => {
-                ghosts.value = ghosts.value.filter((one) => one !== ghost);
+                ghosts.value = ghosts.value.filter((shown) => shown !== ghost);
                 ghost.close();
               }}
             />

@@ -78,13 +78,13 @@ class FleetFeed:
             self._show_present(self.block, time_us, shown, poses, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS)
         return self.block
 
-    def deliver(self, tick: int, rows: Ints | slice, block: Floats, places: Ints | slice) -> None:
-        """Write the rows that have changed since they were last delivered to their places in a block."""
+    def deliver(self, tick: int, rows: Ints | slice, block: Floats, targets: Ints | slice) -> None:
+        """Write the rows that have changed since they were last delivered to the `targets`, rows of a block."""
         newest = self.update(tick)
         if tick != self._last:  # none has been delivered at this tick
-            block[places] = newest[rows]
+            block[targets] = newest[rows]
         else:
-            block[places] = np.where((self._received[rows] != tick)[:, None], newest[rows], block[places])
+            block[targets] = np.where((self._received[rows] != tick)[:, None], newest[rows], block[targets])
         self._received[rows] = self._last = tick
 
     def _show_ranges(self, tick: int) -> None:
@@ -175,7 +175,7 @@ class FleetPart(NamedTuple):
 
     feed: FleetFeed
     rows: Ints | slice  # of the fleet, in the order of its members
-    places: Ints | slice  # in the block
+    targets: Ints | slice  # rows of the block
 
 
 def _straight(numbers: Ints) -> Ints | slice:
@@ -184,7 +184,7 @@ def _straight(numbers: Ints) -> Ints | slice:
     return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers
 
 
-CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle that was given no others
+CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle without others
 RATE = 1000.0  # Hz, reported before a simulation is connected
 
 
@@ -306,8 +306,8 @@ class WorldAdapter(BlockAdapter):
         with self.lock:
             engine = self.simulation.engine
             tick = engine.world.clock.tick
-            for feed, rows, places in self._parts(engine, vehicles):
-                feed.deliver(tick, rows, block, places)
+            for feed, rows, targets in self._parts(engine, vehicles):
+                feed.deliver(tick, rows, block, targets)
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Post one command for each fleet."""
@@ -317,8 +317,8 @@ class WorldAdapter(BlockAdapter):
             limited = np.empty(block.shape)
             if self._limit(block, limited):
                 self._refuse_nan(vehicles, block)
-            for feed, rows, places in parts:
-                control = feed.control(limited[places], rows, tick)
+            for feed, rows, targets in parts:
+                control = feed.control(limited[targets], rows, tick)
                 if control is not None:
                     checked_at = engine.applier.version if feed.airframe.bounded else ()
                     engine.mailbox.post(control, tick, self.name, checked_at, flown=True)
@@ -347,7 +347,7 @@ class WorldAdapter(BlockAdapter):
             for name, pairs in rows_of_fleets.items()
         ]
         self._known[vehicles] = [
-            FleetPart(feed, _straight(rows), _straight(places)) for feed, (rows, places) in indices
+            FleetPart(feed, _straight(rows), _straight(targets)) for feed, (rows, targets) in indices
         ]
         return self._known[vehicles]
 
