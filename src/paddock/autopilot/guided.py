@@ -157,8 +157,8 @@ def yaw(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     """CONDITION_YAW in GUIDED: p1 deg, p3 direction (-1, 1), p4 1 relative."""
     require(autopilot.vehicle.kind == "copter", unsupported(autopilot, "Yaw"))
     require(abs(p[0]) <= 360.0 and p[3] in (0.0, 1.0), denied(f"Yaw: {p[0]:g} deg is not in -360 to 360"))
-    way = -1.0 if p[2] < 0.0 else 1.0
-    _turn(autopilot, autopilot.estimate.yaw + way * radians(p[0]) if p[3] else radians(p[0]))
+    sign = -1.0 if p[2] < 0.0 else 1.0
+    _turn(autopilot, autopilot.estimate.yaw + sign * radians(p[0]) if p[3] else radians(p[0]))
 
 
 def turn_and_drive(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:

@@ -148,7 +148,7 @@ class Bridge:
             if adapter.name in self.links:
                 raise PaddockError(f"adapter {adapter.name!r} is registered already: give this one another name")
             link = self.links[adapter.name] = AdapterLink(adapter, policy, self._report)
-            link.settle(self.time_us, lambda _: False)
+            link.ensure_connected(self.time_us, lambda _: False)
 
     def spawn(self, placed: Placed, autopilot: Autopilot, adapter: str) -> BridgeVehicle:
         """Add a vehicle with its autopilot, which is opened."""
@@ -254,7 +254,7 @@ class Bridge:
                 link.reset()
             self._ungroup()
             for vehicle in self.vehicles:
-                vehicle.forget()
+                vehicle.reset()
                 vehicle.due_us = 0
                 try:
                     vehicle.autopilot.reset()
@@ -288,7 +288,7 @@ class Bridge:
         self._fresh.clear()
         self._stale = True
         for vehicle in self.vehicles:
-            vehicle.forget()
+            vehicle.reset()
             vehicle.failed, vehicle.due_us = state.failed.get(vehicle.sysid, ""), state.due[vehicle.sysid]
         for name, rows in state.adapters.items():
             self.links[name].resume(rows.sensors, rows.actuators)
@@ -321,7 +321,7 @@ class Bridge:
             for link in self.links.values():
                 link.rewind()
         for link in list(self.links.values()):
-            if not (link.settle(self.time_us, wait) and link.advance(time_us, waiting, wait)):
+            if not (link.ensure_connected(self.time_us, wait) and link.advance(time_us, waiting, wait)):
                 return False
             if link.rearranged:
                 self._grouped = False
@@ -377,11 +377,11 @@ class Bridge:
 
     def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
         """Let the autopilots of a group answer, those with new sensor data."""
-        news = link.news[group.rows]
+        updated = link.updated[group.rows]
         group.due_us = group.vehicles[0].autopilot.next_us(self.time_us)
-        if not link.connected or not news.any():
+        if not link.connected or not updated.any():
             return
-        fresh = None if news.all() else np.flatnonzero(news)
+        fresh = None if updated.all() else np.flatnonzero(updated)
         failed: list[tuple[int, Exception]] = []
         commands = group.autopilots.exchange(link.sensors[group.rows], fresh, lambda *what: failed.append(what))
         held = {row: link.actuators[group.rows][row].copy() for row, _ in failed}

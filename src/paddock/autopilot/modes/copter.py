@@ -360,10 +360,10 @@ class Orbit:
         self._rate = step_towards(self._rate, rate, SPIN_UP * level.acceleration / self.radius * dt)
         self._angle += self._rate * dt
         c, s = cos(self._angle), sin(self._angle)
-        speed, pull = self.radius * self._rate, self.radius * self._rate * self._rate
+        speed, centripetal = self.radius * self._rate, self.radius * self._rate * self._rate
         # close the remaining gap to the circle gradually
         gap_north, gap_east = self.north + self.radius * c - track.north, self.east + self.radius * s - track.east
         near = min(1.0, 2.0 * dt)
-        track.vn, track.ve, track.an, track.ae = -speed * s, speed * c, -pull * c, -pull * s
+        track.vn, track.ve, track.an, track.ae = -speed * s, speed * c, -centripetal * c, -centripetal * s
         track.north += track.vn * dt + (gap_north - track.vn * dt) * near
         track.east += track.ve * dt + (gap_east - track.ve * dt) * near

@@ -187,11 +187,11 @@ class CopterSmartRtl(CopterLand):
     def enter(self) -> None:
         """Take the recorded path, which ends above the place of arming."""
         super().enter()
-        way = self.copter.return_path.return_points(self.autopilot.estimate.position)
-        north, east, down = way[-1]
-        self.path = [*way[:-1], (north, east, down - PRELAND)]
+        points = self.copter.return_path.return_points(self.autopilot.estimate.position)
+        north, east, down = points[-1]
+        self.path = [*points[:-1], (north, east, down - PRELAND)]
         self.landing = self.legs = None
-        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(way)} point{'s' * (len(way) != 1)}")
+        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(points)} point{'s' * (len(points) != 1)}")
 
     def shift(self, offset: Ned) -> None:
         """Replan from the track: the path stays on the map."""

@@ -242,9 +242,9 @@ class PlaneRtl(PlaneMode):
 
     def update(self, dt: float) -> None:
         """Fly there: far from a circle, its guidance leads straight to it."""
-        way, radius = self.value("RTL_AUTOLAND"), self.value("RTL_RADIUS") or self.value("WP_LOITER_RAD")
+        autoland, radius = self.value("RTL_AUTOLAND"), self.value("RTL_RADIUS") or self.value("WP_LOITER_RAD")
         near = self.autopilot.estimate.distance(self.centre) < NEAR_HOME * abs(radius)
-        if (way == LAND_AT_ONCE or (way == HOME_FIRST and near)) and self.plane.start_landing("RTL"):
+        if (autoland == LAND_AT_ONCE or (autoland == HOME_FIRST and near)) and self.plane.start_landing("RTL"):
             return
         self.circle(self.centre, self.down, radius)
 

@@ -104,8 +104,8 @@ class RoverSteering(RoverMode):
         speed = self.driver.speed
         pace = max(abs(speed), MIN_STEERING_SPEED)
         most = min(self.driver.sideways / pace, pace / self.value("TURN_RADIUS"))
-        way = -1.0 if speed < 0.0 and self.autopilot.rc.sticks.throttle < 0.0 else 1.0
-        self.driver.set_rates(self.stick_speed(), way * self.autopilot.rc.sticks.roll * most)
+        sign = -1.0 if speed < 0.0 and self.autopilot.rc.sticks.throttle < 0.0 else 1.0
+        self.driver.set_rates(self.stick_speed(), sign * self.autopilot.rc.sticks.roll * most)
 
 
 class RoverHold(RoverMode):
