@@ -9,6 +9,7 @@ from math import hypot, isfinite, isnan, nan, radians, sqrt
 from typing import TYPE_CHECKING
 
 from paddock.autopilot.contract import drives
+from paddock.autopilot.estimate import GRAVITY
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.compute.scalars import exp
 
@@ -24,7 +25,6 @@ MOTORS, RC, FENCE, AHRS, BATTERY, PREARM = 0x8000, 0x10000, 0x100000, 0x200000, 
 LOW, CRITICAL = 1, 2  # battery levels
 LEVELS = ((CRITICAL, "CRT"), (LOW, "LOW"))  # and the parts of their parameters' names
 SECONDS_PER_HOUR = 3600.0
-GRAVITY = 9.80665
 SMOOTHING_TIME = 0.19  # s, of the mean specific force
 RANGE_STALE_US = 1_000_000
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MAX_DISTANCE = 50_000.0  # m
 MAX_ALTITUDE = 20_000.0  # m
 MAX_SPEED = 200.0  # m/s
+STALE_US = 3_000_000  # age at which a velocity, a heading or an attitude expires
 CHANGE_MODE = 1  # bit of MAV_DO_REPOSITION_FLAGS
 NO_CHANGE, DEFAULT = -1.0, -2.0  # special speeds
 
@@ -26,7 +27,7 @@ NO_CHANGE, DEFAULT = -1.0, -2.0  # special speeds
 class GuidedTarget:
     """The newest target for GUIDED; NaN: not given."""
 
-    time_us: int = -1  # when it was set; velocity and attitude targets expire after 3 s
+    time_us: int = -1  # when it was set
     position: Ned | None = None
     velocity: Ned | None = None  # m/s north, east, down
     attitude: tuple[float, float, float, float] | None = None  # quaternion w, x, y, z

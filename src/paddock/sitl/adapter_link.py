@@ -73,7 +73,6 @@ class BridgeVehicle:
 
     placed: Placed
     autopilot: Autopilot
-    policy: TimeoutPolicy
     adapter: str  # name of its adapter
     sensors: SensorData = field(default_factory=SensorData)
     actuators: ActuatorCommands = field(default_factory=ActuatorCommands)

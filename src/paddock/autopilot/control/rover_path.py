@@ -7,7 +7,7 @@ from math import dist, hypot, pi, radians, remainder, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
-from paddock.autopilot.estimate import Point
+from paddock.autopilot.estimate import GRAVITY, Point
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ def point_ahead(position: Point, heading: float, distance: float) -> Point:
     return position[0] + distance * cos(heading), position[1] + distance * sin(heading)
 
 
-GRAVITY = 9.80665
 STANDING = 0.2  # m/s: slow enough to pivot
 PIVOTED = radians(5.0)  # heading error at which pivoting ends
 STOP_RADIUS = 0.1  # m: arrival radius where the rover stops

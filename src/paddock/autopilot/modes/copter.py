@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from paddock.autopilot.contract import Held, Mode
 from paddock.autopilot.control.copter_path import LegLimits, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
+from paddock.autopilot.guided import STALE_US
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.telemetry import Landed
 from paddock.compute.scalars import atan2, cos, sin
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from paddock.autopilot.vehicle_types import Copter
 
 STICK_DEADBAND = 0.05
-STALE_US = 3_000_000  # age at which sticks and targets expire
 FACING_DISTANCE = 3.0  # m: closer to a position the heading is kept
 NEUTRAL = Sticks(throttle=0.5)  # sticks without RC input: mid throttle holds the altitude
 

@@ -8,7 +8,7 @@ from math import copysign, degrees, hypot, radians, sqrt
 
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control.copter_path import CopterLegs, MotionLimits, step_towards
-from paddock.autopilot.estimate import Ned
+from paddock.autopilot.estimate import GRAVITY, Ned
 from paddock.autopilot.modes.copter import (
     ARRIVED_RADIUS,
     ARRIVED_SPEED,
@@ -119,7 +119,6 @@ class CopterCircle(CopterMode):
 BRAKE_DECELERATION = 5.0  # m/s2
 BRAKE_JERK = 15.0  # m/s3: high, so that the copter is level again when it stops
 BRAKE_SHARE = 0.7  # of what ANGLE_MAX allows: the rest is left for wind
-GRAVITY = 9.80665
 
 
 class CopterLand(CopterMode):
