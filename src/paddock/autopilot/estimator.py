@@ -311,7 +311,7 @@ class Estimator:
 
     def estimate(self) -> Estimate:
         """Return the row as Python floats."""
-        return Estimate(*self.row.tolist())
+        return Estimate._make(self.row.tolist())
 
     @property
     def health(self) -> SensorHealth:
