@@ -29,7 +29,6 @@ from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.links.table import Links
 from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
 from paddock.record.channels import CHANNELS
@@ -59,6 +58,7 @@ from paddock.wire.radio_results import (
     HeardLevels,
     JammerView,
     LinkBudget,
+    Links,
     RadioReport,
     Received,
     ServiceTraffic,
@@ -592,11 +592,13 @@ def zmq_operations() -> str:
 
 def operation_columns(operation: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
-    places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks", "change": "between ticks"}
+    slow = operation.entry.slow
+    places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks"}
+    places |= {} if slow else {"change": "between ticks"}
     names = ", ".join(
         f"`{argument.name}`" for argument in operation.arguments if not (argument.in_rpc and argument.in_rpc.value)
     )
-    return [names, places.get(operation.entry.where, "immediately"), operation.summary]
+    return [names, places.get(operation.entry.handling, "immediately"), operation.summary]
 
 
 def shm_tables() -> str:

@@ -23,7 +23,7 @@ def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured()
         "add_zone",
         "remove_zone",
         "add_vehicle",
-        "damage",
+        "damage_vehicle",
     }
     assert theirs - of_the_clock - of_missions - {"command_many"} == {*asked(radio=False), *asked(radio=True)}
     assert len(asked(radio=True)) == 23

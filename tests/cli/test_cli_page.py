@@ -188,9 +188,9 @@ def test_the_link_in_the_view_is_complete() -> None:
 def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -> None:
     with running(tmp_path, str(small), "--record", "first.mcap", "--serve", "metrics=0") as run:
         with connected(run.port) as page:
-            before = call(page, "get_metadata")
+            before = call(page, "metadata")
             assert (before["name"], before["can_load"]) == ("small", True)
-            assert call(page, "get_running_scenario") == {"name": "small", "text": small.read_text()}
+            assert call(page, "running_scenario") == {"name": "small", "text": small.read_text()}
             cards = {card["name"]: card for card in call(page, "list_scenarios")["scenarios"]}
             assert cards["swarm"]["vehicles"] == 10_000 and "flock" in cards["swarm"]["description"]
             assert call(page, "get_scenario", name="race")["text"].count("model: car.bicycle") >= 1
@@ -201,14 +201,14 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
                 (3, 13),
             ]
             assert call(page, "load_scenario", text=wrong).startswith("line 2, column 13: unknown model 'quod'")
-            assert call(page, "get_metadata")["name"] == "small"
+            assert call(page, "metadata")["name"] == "small"
             assert call(page, "load_scenario", text=OTHER) == {}
             with pytest.raises(ConnectionClosed):
                 receive_until_closed(page)
         with connected(run.port) as page:
-            after = call(page, "get_metadata")
+            after = call(page, "metadata")
             assert (after["name"], after["rate"], after["can_load"]) == ("other", 50.0, True)
-            assert call(page, "get_running_scenario") == {"name": "other", "text": OTHER}
+            assert call(page, "running_scenario") == {"name": "other", "text": OTHER}
         wait_until_it_runs(run.port)
         out, err = run.end()
     assert run.process.returncode == 130

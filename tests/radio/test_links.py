@@ -17,10 +17,11 @@ from paddock.radio.links.paths import PathTables, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
 from paddock.radio.links.rows import decibels_of, longest_square
 from paddock.radio.links.survey import far_interference
-from paddock.radio.links.table import Links, no_links
+from paddock.radio.links.table import no_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import FittedRadio
+from paddock.wire.radio_results import Links
 
 LIGHT = 299_792_458.0
 TYPES = {

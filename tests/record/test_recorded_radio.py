@@ -174,7 +174,7 @@ def test_a_served_recording_has_radio(recorded: Path) -> None:
         tree = operate(source, "radio_view", "c", {})
         assert tree["jammers"][0]["on"] is True and tree["jammed"] >= 1
         assert operate(source, "jammers", "c", {}) == tree["jammers"]
-        mode = operate(source, "visualization", "c", {"show_comm_links": True, "show_rf_range": None})
+        mode = operate(source, "set_visualization_mode", "c", {"show_comm_links": True, "show_rf_range": None})
         assert mode["show_comm_links"] is True and mode["version"] == 1
         assert source.figures()["visualization"] == mode
 

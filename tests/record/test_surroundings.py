@@ -68,7 +68,7 @@ def test_scenery_roads_routes_and_looks_are_recorded(tmp_path: Path) -> None:
     with Player(path) as player:
         source = ReplaySource(player)
         assert source.scenery("test")["roads"] == scenery["roads"]
-        fleets = {fleet["name"]: fleet for fleet in source.metadata("test", page=True)["fleets"]}
+        fleets = {fleet["name"]: fleet for fleet in source.metadata("test")["fleets"]}
         assert fleets["taxis"]["preset"] == "sedan"
         assert fleets["taxis"]["dimensions"] == looks["taxis"]["dimensions"]
 

@@ -71,7 +71,7 @@ def test_unknown_arrays_are_refused_and_known_ones_are_counted(sim: Any) -> None
 
 def test_metadata_describes_arrays_with_their_fields_and_options(sim: Any) -> None:
     programs = list(sim.engine.programs.values())
-    trees = {tree["name"]: tree for tree in fleet_trees(programs, sim.snapshot().layout, page=True)}
+    trees = {tree["name"]: tree for tree in fleet_trees(programs, sim.snapshot().layout)}
     assert trees["drone"]["arrays"] == []
     scan, detections, truth = trees["red"]["arrays"]
     assert (scan["name"], scan["shape"], scan["sensor"], scan["unit"]) == ("lidar.ranges", [24], "lidar", "m")

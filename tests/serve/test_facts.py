@@ -127,7 +127,7 @@ def test_new_items_are_selected_in_the_hub(monkeypatch: pytest.MonkeyPatch) -> N
 def test_errors_are_facts_too_and_personal_results_name_their_client(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub(monkeypatch)
     hub.read("sensors", target="red")
-    hub.read("metadata", "bob", page=True)
+    hub.read("metadata", "bob")
     hub.send(1, 101, error={"kind": "UnknownNameError", "message": "unknown vehicle 'red'"})
     hub.send(2, 101, result={"client": "", "name": "demo"})
     assert hub.answers == [("ann", "unknown vehicle 'red'"), ("bob", {"client": "bob", "name": "demo"})]
@@ -210,6 +210,6 @@ def test_a_publisher_pushes_kept_facts_while_time_passes_but_no_hashes() -> None
 
 
 def test_only_saves_hashes_private_columns_and_surveys_go_between_ticks() -> None:
-    reads = {name for name, operation in OPERATIONS.items() if operation.entry.where == "read"}
+    reads = {name for name, operation in OPERATIONS.items() if operation.entry.handling == "read"}
     surveys = {"coverage", "radio_levels", "spectrum", "radio_assign", "series"}
     assert reads == {"save", "state_hash", "inspect"} | surveys

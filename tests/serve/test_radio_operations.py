@@ -84,9 +84,9 @@ def test_coverage_and_spectrum_are_computed_aside(run: LiveSource) -> None:
 
 def test_layers_of_pages(run: LiveSource) -> None:
     assert run.figures()["visualization"] is None
-    first = ask(run, "visualization", show_comm_links=True, show_rf_range=None, show_labels=False)
+    first = ask(run, "set_visualization_mode", show_comm_links=True, show_rf_range=None, show_labels=False)
     assert (first["version"], first["show_comm_links"], first["show_labels"]) == (1, True, False)
-    second = ask(run, "visualization", show_comm_links=None, show_rf_range=True, show_labels=None)
+    second = ask(run, "set_visualization_mode", show_comm_links=None, show_rf_range=True, show_labels=None)
     assert (second["version"], second["show_comm_links"], second["show_rf_range"]) == (2, True, True)
     assert run.figures()["visualization"] == second
 

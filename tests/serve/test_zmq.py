@@ -364,7 +364,7 @@ def test_without_pyzmq_the_error_names_the_extra(tmp_path: Any, monkeypatch: pyt
 
 @pytest.mark.parametrize(
     "method",
-    ["claim", "release", "control_unasked", "command_many", "step_synchronously", "spawn_all", "clear", "mark", "ping"],
+    ["claim", "release", "control", "command_many", "step_synchronously", "spawn_all", "clear", "put_markers", "ping"],
 )
 def test_only_documented_operations_can_be_called(raw: Any, method: str) -> None:
     reply = raw().ask(pb.Request(id=2, call=pb.Call(method=method, json='{"vehicles": [1]}')))

@@ -147,7 +147,7 @@ BODIES = st.one_of(
     direct("step", ticks=U64),
     direct("step_synchronously", ticks=U64),
     direct("step_synchronously", ticks=U64, control=COMMANDS, tick=U64),
-    direct("pace", pace=POSITIVE),
+    direct("set_pace", pace=POSITIVE),
     direct("claim", vehicles=NAMES),
     direct("command", target=TEXT | ID, inputs=INPUTS, at_tick=st.none() | U64, timeout=st.none() | POSITIVE),
     direct(
@@ -157,9 +157,9 @@ BODIES = st.one_of(
         timeout=st.none() | POSITIVE,
     ),
     direct("control", tick=U64, commands=COMMANDS),
-    direct("mark", markers=TREES_OF_MARKERS),
-    direct("unmark", namespace=TEXT, number=st.lists(U32, max_size=4)),
-    direct("unmark", namespace=st.none() | TEXT),
+    direct("put_markers", markers=TREES_OF_MARKERS),
+    direct("delete_markers", namespace=TEXT, number=st.lists(U32, max_size=4)),
+    direct("delete_markers", namespace=st.none() | TEXT),
     direct("show_markers", namespace=TEXT, visible=st.booleans()),
     st.builds(Call, TEXT, OBJECTS, st.binary(max_size=20)),
 )
@@ -507,14 +507,14 @@ def commanding(target: Any, **inputs: Any) -> Direct:
 
 def marking(*fields: Any, **more: Any) -> Direct:
     marker = MarkerMessage(*fields, **more)
-    return Direct("mark", {"markers": [{name: getattr(marker, name) for name in FIELDS}]})
+    return Direct("put_markers", {"markers": [{name: getattr(marker, name) for name in FIELDS}]})
 
 
 @pytest.mark.parametrize(
     "body",
     [
         Direct("run", {"until": math.nan}),
-        Direct("pace", {"pace": -1.0}),
+        Direct("set_pace", {"pace": -1.0}),
         Direct("step", {"ticks": -1}),
         Direct("reset", {"seed": 2**64}),
         Direct("fly", {}),

@@ -30,8 +30,8 @@ BODIES = (
     ),
     Direct("command_many", {"ids": np.array([1, 2]), "inputs": {"vx": np.ones(2)}}),
     Direct("control", {"tick": 10, "commands": {"red": {"steer": 0.2}, 7: {"brake": 1.0}}}),
-    Direct("mark", {"markers": [{name: getattr(MARKER, name) for name in requests.MARKER_FIELDS}]}),
-    Direct("unmark", {"namespace": "plan", "number": [1, 2]}),
+    Direct("put_markers", {"markers": [{name: getattr(MARKER, name) for name in requests.MARKER_FIELDS}]}),
+    Direct("delete_markers", {"namespace": "plan", "number": [1, 2]}),
     requests.Call("spawn", {"fields": {"pose": [0, 0, 1.5], "at": np.ones(3), "far": math.inf}}, b"blob"),
 )
 ANSWERS = (

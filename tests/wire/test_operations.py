@@ -71,7 +71,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("simulation_step", {"ticks": 1.0}, "value", "'ticks' must be a whole number from 0 to 9007199254740991, got 1.0"),
     ("simulation_step", {"ticks": False}, "value", "got false"),
     ("simulation_step", {"ticks": None}, "value", "got null"),
-    ("get_events", {"since": -1}, "value", "'since' must be a whole number of 0 or more, got -1"),
+    ("events", {"since": -1}, "value", "'since' must be a whole number of 0 or more, got -1"),
     ("arm_drone", {"vehicle": 1, "armed": 0}, "value", "'armed' must be true or false, got 0"),
     ("draw_debug_lines", {"lines": [[1, 2]]}, "value", "'lines[0]' must be a list of 6 numbers, got a list"),
     ("draw_debug_lines", {"lines": [[1, 2, 3, 4, 5, "6"]]}, "value", "'lines[0][5]' must be a number, got \"6\""),

@@ -118,7 +118,7 @@ def test_the_loop_follows_legs_around_a_corner(seed: int, elapsed: int, lag: flo
 def flight(links: dict[str, Any]) -> Iterator[tuple[Any, BuiltInAutopilot]]:
     """A copter in GUIDED, 4 s after its take-off."""
     with paddock.load(quick_scenario("copter", 1, mavlink=links)) as sim:
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         sim.step(750)

@@ -52,7 +52,7 @@ def peer(served: Any) -> Any:
 
 
 def tree(peer: Any) -> dict[str, Any]:
-    mission: dict[str, Any] = peer.call("get_mission")["mission"]
+    mission: dict[str, Any] = peer.call("mission")["mission"]
     return mission
 
 
@@ -108,7 +108,7 @@ def test_members_have_ids_ranges_and_tasks_in_order(peer: Any) -> None:
         assert member["travelled"] == 0.0
         for name in member["tasks"]:
             assert named(view["tasks"])[name]["vehicle"] == member["name"]
-    fleets = {(route["fleet"], route["behaviour"]) for route in peer.call("get_routes")["routes"]}
+    fleets = {(route["fleet"], route["behaviour"]) for route in peer.call("routes")["routes"]}
     assert fleets == {("bus", "mission")}
 
 
@@ -124,7 +124,7 @@ def test_tasks_are_added_moved_and_removed(peer: Any) -> None:
     assert tasks["gate"]["outline"] == [[41.5, -2.0]] and tasks["gate"]["heading"] == 0.5
     assert (tasks["yard"]["x"], tasks["yard"]["y"]) == (200.0, 180.0)
     assert tasks["yard"]["outline"][0] == [180.0, 160.0]
-    kinds = {event["kind"] for event in peer.call("get_events")["events"]}
+    kinds = {event["kind"] for event in peer.call("events")["events"]}
     assert {"task_added", "task_moved", "task_removed", "replanned"} <= kinds
 
 
@@ -197,7 +197,7 @@ def test_states_are_named(served: Any) -> None:
 
 def test_without_a_mission(serve: Any) -> None:
     peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}).connect()
-    assert peer.call("get_mission") == {"mission": None}
+    assert peer.call("mission") == {"mission": None}
     for method, params in {
         "add_task": {"task": {"name": "a", "point": {"at": [1, 2]}}},
         "move_task": {"name": "a", "x": 1, "y": 2},
@@ -212,9 +212,9 @@ def test_without_a_mission(serve: Any) -> None:
 
 def test_the_mission_needs_the_token(serve: Any) -> None:
     peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}, token="long-enough").connect()
-    assert peer.refused("get_mission")[0] == -32001
+    assert peer.refused("mission")[0] == -32001
     assert peer.refused("remove_task", name="gate")[0] == -32001
-    assert peer.call("get_mission", token="long-enough") == {"mission": None}
+    assert peer.call("mission", token="long-enough") == {"mission": None}
 
 
 def test_a_recording_has_no_mission(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
-from paddock.serve.endpoints.vds1.inbox import STRANGERS, Senders, SequenceTrack
 from paddock.serve.protection.admission import LimitedLog
+from paddock.serve.protection.datagram_senders import STRANGERS, Senders, SequenceTrack
 from paddock.wire.vds1 import STATE_NAMES, CarCommand, Subscribe, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot

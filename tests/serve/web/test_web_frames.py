@@ -50,7 +50,7 @@ def names(roster: dict[str, Any]) -> list[str]:
 
 
 def test_metadata_says_what_a_fleet_looks_like(served: Any) -> None:
-    fleets = {fleet["name"]: fleet for fleet in served.connect().call("get_metadata")["fleets"]}
+    fleets = {fleet["name"]: fleet for fleet in served.connect().call("metadata")["fleets"]}
     car = {"cg_to_front": 1.2, "cg_to_rear": 1.35, "track_front": 1.58, "track_rear": 1.56, "wheel_radius": 0.4}
     assert (fleets["red"]["preset"], fleets["red"]["dimensions"]) == ("sports", car)
     assert (fleets["drone"]["preset"], fleets["drone"]["dimensions"]) == (None, {})
@@ -190,7 +190,7 @@ def test_restarts_and_frames_are_notified(served: Any) -> None:
     page.call("subscribe", kinds=["events", "markers"])
     mast = {"name": "mast", "parent": "red", "position": [0.0, 0.0, 2.0], "quaternion": [0.0, 0.0, 0.0, 1.0]}
     assert page.notification("frames") == {"frames": [mast]} == other.call("get_frames")
-    run = page.call("get_metadata")["run"]
+    run = page.call("metadata")["run"]
     other.call("reset")
     assert page.notification("restart") == {"how": "reset", "run": run + 1, "tick": 0}
     while page.notification("frames")["frames"]:
@@ -204,5 +204,5 @@ def test_no_vehicles_at_all(serve: Callable[..., Any], blocks: Callable[..., Any
     parts = page.frames(POSES)
     assert parts[POSES] == b"\0\0\0\0"
     assert [block.shape for block in blocks(parts[COLUMNS])[1]] == [(2, 0)]
-    assert page.call("get_metadata")["fleets"] == []
+    assert page.call("metadata")["fleets"] == []
     assert page.call("set_columns", columns=[{"of": None, "columns": ["speed"]}])["wanted"] == 2

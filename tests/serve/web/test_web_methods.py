@@ -32,7 +32,7 @@ def by_name(trees: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def test_metadata_of_a_live_run(served: Any) -> None:
-    metadata = served.connect().call("get_metadata")
+    metadata = served.connect().call("metadata")
     assert (metadata["name"], metadata["seed"], metadata["rate"], metadata["run"]) == ("two", 5, 500.0, 0)
     assert metadata["owner"] is metadata["recording"] is None
     assert metadata["locked"] is metadata["can_load"] is False
@@ -46,7 +46,7 @@ def test_metadata_of_a_live_run(served: Any) -> None:
 
 def test_every_column_of_a_snapshot_has_a_meaning(served: Any) -> None:
     snapshot = served.sim.snapshot()
-    for fleet in served.connect().call("get_metadata")["fleets"]:
+    for fleet in served.connect().call("metadata")["fleets"]:
         columns = by_name(fleet["columns"])
         derived = {"speed", "heading", "yaw", "yaw_rate", "roll", "pitch"}
         assert {*snapshot.fleet(fleet["name"]).columns, *derived} == set(columns)
@@ -59,7 +59,7 @@ def test_what_is_inspected_can_be_plotted_and_the_other_way_round(serve: Callabl
     page = serve({"vehicles": [turned]}, lock=False).connect()
     inspected = page.call("inspect", vehicle="red")
     state = by_name(inspected["columns"])
-    names = {column["name"] for column in page.call("get_metadata")["fleets"][0]["columns"]}
+    names = {column["name"] for column in page.call("metadata")["fleets"][0]["columns"]}
     plotted = {name for name in names if "." not in name}
     assert {"yaw", "yaw_rate", "slip_front", "slip_rear", "ay", "load_fl", "force_y_rear"} <= plotted
     assert plotted == set(state)
@@ -97,9 +97,9 @@ def test_the_clock_is_released(served: Any) -> None:
     page, other = served.connect(), served.connect()
     page.call("simulation_step", ticks=3)
     assert "the clock belongs to web client" in other.refused("simulation_step")[1]
-    assert other.call("get_metadata")["owner"].startswith("web client")
+    assert other.call("metadata")["owner"].startswith("web client")
     page.call("release_clock")
-    assert other.call("get_metadata")["owner"] is None
+    assert other.call("metadata")["owner"] is None
     other.call("simulation_step")
     other.call("release_clock")
 
@@ -126,7 +126,7 @@ def page(replayed: tuple[Player, Host], open_page: Callable[[int], Any]) -> Any:
 
 
 def test_metadata_of_a_recording(page: Any) -> None:
-    metadata = page.call("get_metadata")
+    metadata = page.call("metadata")
     assert (metadata["name"], metadata["can_load"]) == ("two", False)
     recording = metadata["recording"]
     assert recording["path"] == "two.mcap" and recording["start"] == 0.0

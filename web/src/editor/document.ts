@@ -140,7 +140,7 @@ export async function begin(initial?: { name: string; text: string }): Promise<v
   if (kept || edited.value) return resume();
   await load(
     "Loading the running scenario …",
-    () => call("get_running_scenario", {}),
+    () => call("running_scenario", {}),
     (reason) => {
       showNotice("warning", `Cannot load the running scenario: ${reason}`);
       take("scenario", "name: scenario\nvehicles:\n  - name: red\n    model: car.bicycle\n");

@@ -285,7 +285,7 @@ async function wholeColumns(
   columns: readonly string[],
 ): Promise<{ times: Float64Array; values: Float64Array[] }> {
   if (isOpened(shown)) return { times: shown.recording.times, values: await shown.recording.series(vehicle, columns) };
-  const { times, values } = await call("get_series", { vehicle, columns });
+  const { times, values } = await call("series", { vehicle, columns });
   const numbers = values.map((column) => Float64Array.from(column, (value) => value ?? Number.NaN));
   return { times: Float64Array.from(times), values: numbers };
 }

@@ -218,7 +218,7 @@ function Budget({ tree }: { tree: RadioTree }) {
     if (source === undefined || to === undefined) return undefined;
     return polled(EVERY, async () => {
       try {
-        budget.value = (await call("get_link", { source, to })).link;
+        budget.value = (await call("link_budget", { source, to })).link;
       } catch (error) {
         budget.value = reasonOf(error);
       }

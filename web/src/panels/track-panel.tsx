@@ -258,7 +258,7 @@ async function save(format: TrackFormat): Promise<void> {
 
 async function use(): Promise<void> {
   try {
-    const [text, { name, text: scenario }] = await Promise.all([trackText("csv"), call("get_running_scenario", {})]);
+    const [text, { name, text: scenario }] = await Promise.all([trackText("csv"), call("running_scenario", {})]);
     const section = metadata.peek()?.scenario["track"] as { surface?: unknown } | string | undefined;
     const surface = typeof section === "object" ? section.surface : null;
     const reason = await startScenario(name, { text: withTrack(scenario, `${trackName()}.csv`, text, surface) });

@@ -126,7 +126,7 @@ class FleetFeed:
     def _holds(self, inputs: Inputs, rows: Ints | slice) -> bool:
         """Return whether these inputs are in force and never expire."""
         tables, known = self.program.fleet.tables, column_index(self.program.model.command)
-        if self.program.timeout_ticks is not None or (tables["expires"][rows] != NEVER).any():
+        if self.program.settings.timeout_ticks is not None or (tables["expires"][rows] != NEVER).any():
             return False
         present = ((tables["command"][known[name], rows], value) for name, value in inputs.items())
         return all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present)
@@ -216,14 +216,14 @@ class WorldAdapter(BlockAdapter):
                 if self._host is None:
                     raise AdapterError(f"adapter {self.name!r} needs a simulation: WorldAdapter(simulation=sim)")
                 self._sim = self._host
-                self._sim.engine.on_restart.append(self._restarted)
+                self._sim.engine.listeners.restart.append(self._restarted)
 
     def disconnect(self) -> None:
         """Forget the vehicles and the simulation."""
         with self.lock:
             sim, self._sim = self._sim, None
             if sim is not None:
-                sim.engine.on_restart.remove(self._restarted)
+                sim.engine.listeners.restart.remove(self._restarted)
             self._placed.clear()
             self.clear()
 
@@ -374,9 +374,9 @@ def _check_vehicle(sim: Simulation, vehicle: Placed) -> None:
         raise AdapterError(f"{vehicle.name!r} is a fleet of {len(rows)}: name one vehicle, e.g. {vehicle.name}[0]")
     if "imu" not in program.sensors:
         raise AdapterError(f"{vehicle.name!r} has no imu: add one to its sensors, e.g. sensors: [imu]")
-    if program.via is not None:
+    if program.settings.via is not None:
         raise AdapterError(f"commands for {vehicle.name!r} go over the radio: an autopilot is on board; remove its via")
-    driver = program.driver(int(rows[0]))
+    driver = program.control.driver(int(rows[0]))
     if driver is not None:
         raise AdapterError(f"{vehicle.name!r} is driven by its {driver[0]} {driver[1]!r}")
     find_airframe(program.model)(program)
