@@ -193,9 +193,11 @@ def test_crafted_states_of_behaviours_and_sensors(load: Load, offset: int) -> No
     assert refused > 2 * accepted > 0
 
 
-@pytest.mark.parametrize("offset", parts(20))
-def test_crafted_states_of_a_mission(offset: int) -> None:
-    refused, accepted = attack(mission(), 20, offset, steps=4)
+@pytest.mark.parametrize(
+    ("every", "offset"), [(20, 0), *(pytest.param(4, k, marks=pytest.mark.soak) for k in range(4))]
+)
+def test_crafted_states_of_a_mission(every: int, offset: int) -> None:
+    refused, accepted = attack(mission(), every, offset, steps=4)
     assert refused > 2 * accepted > 0
 
 

@@ -102,8 +102,8 @@ class LiveSource:
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
         self._listeners: list[tuple[list[Any], Callable[..., None]]] = [
             (sim.events.listeners, self._on_event),
-            (sim.engine.log.listeners, self._on_action),
-            (sim.engine.on_restart, self._on_restart),
+            (sim.control.log.listeners, self._on_action),
+            (sim.engine.listeners.restart, self._on_restart),
             (sim.world.markers.listeners, self._on_markers),
             (sim.engine.thread.listeners, self._on_clock),
         ]
@@ -398,7 +398,7 @@ def show(sim: Simulation, height: int = 600) -> Shown:
     shown = _SHOWN.get(sim)
     if shown is None or shown.closed:
         shown = _SHOWN[sim] = Shown(sim, height)
-        sim.engine.on_close.append(shown.close)
+        sim.engine.listeners.close.append(shown.close)
     shown.height = height
     return shown
 

@@ -208,7 +208,7 @@ def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
         instead_of=run.claims.get(client),
         on_request=lambda claimed, request: _ask(run, client, claimed, request),
     )
-    sync = run.sim.engine.barrier.sync
+    sync = run.sim.engine.stages.barrier.sync
     return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
 
 
@@ -293,7 +293,7 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     if verb == "add_vehicle":
         refuse_counts(run.limits, arguments)
         refuse_foreign(run.sim, arguments, verb)  # before it is read: that may import modules and read files
-    order = engine.mission_stage.checked(MissionAction(verb, arguments))
+    order = engine.stages.mission.checked(MissionAction(verb, arguments))
     if verb != "add_vehicle":
 
         def apply() -> None:
