@@ -145,16 +145,15 @@ class RulesStage:
         new = [(number, name) for number, name, _ in vehicles if number not in known]
         if new:
             self._join(new)
-        place = {number: k for k, number in enumerate(self.race.ids.tolist())}
-        self._place = place
+        self._car_of = car_of = {number: k for k, number in enumerate(self.race.ids.tolist())}
         self._parts: list[tuple[FleetProgram, Ints, Ints]] = []  # program, its rows, numbers of the cars
         self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.race.ids)))
         for program in self.programs.values():
             if not program.settings.races:
                 continue
             ids = program.fleet.ids
-            rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in place], np.int64)
-            cars = np.array([place[number] for number in ids[rows].tolist()], np.int64)
+            rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in car_of], np.int64)
+            cars = np.array([car_of[number] for number in ids[rows].tolist()], np.int64)
             self._parts.append((program, rows, cars))
             self._shapes[:, cars] = shapes_of(program.model.body, program.parameters.fields(), program.fleet.n)[:, rows]
         self._present = np.isin(self.race.ids, [number for number, _, _ in vehicles])
@@ -349,12 +348,12 @@ class RulesStage:
 
     def _measure_gap(self, car: int, gate: int, time: float) -> None:
         """Note how much later than the first car this one has passed a gate."""
-        place = int(self.race.table[timing.LAPS, car]) * len(self.course.gates) + gate
-        self.race.first_at += [-1.0] * (place + 1 - len(self.race.first_at))
+        passage = int(self.race.table[timing.LAPS, car]) * len(self.course.gates) + gate
+        self.race.first_at += [-1.0] * (passage + 1 - len(self.race.first_at))
         since = time - self.race.table[timing.STARTED, car]
-        first = self.race.first_at[place]
-        self.race.first_at[place] = since if first < 0.0 else min(first, since)
-        self.race.table[timing.GAP, car] = since - self.race.first_at[place]
+        first = self.race.first_at[passage]
+        self.race.first_at[passage] = since if first < 0.0 else min(first, since)
+        self.race.table[timing.GAP, car] = since - self.race.first_at[passage]
 
     # cones ------------------------------------------------------------------------------------------------------------
 
@@ -365,7 +364,7 @@ class RulesStage:
             roster = self.contact.roster
             moving = (contacts[:, :2] >= 0.0).all(axis=1) & (contacts[:, :2] < roster.moving).all(axis=1)
             pairs = roster.ids[contacts[moving, :2].astype(np.int64)]
-            self.cones.touch(pairs, self._place, self._cone_ids, self.race.touched_by)
+            self.cones.touch(pairs, self._car_of, self._cone_ids, self.race.touched_by)
         for car, cone in self.cones.fallen(self.programs, tick, self.race):
             if self.race.table[timing.STATUS, car] < STOPPED:
                 self._hit(car, cone, tick / self.world.clock.rate, tick)
