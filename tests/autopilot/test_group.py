@@ -26,7 +26,7 @@ def world(others: int, craft: str = "copter") -> dict[str, Any]:
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 def pilots_of(sim: Any) -> list[BuiltInAutopilot]:

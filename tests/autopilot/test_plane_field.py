@@ -40,7 +40,7 @@ class Rig:
 
     def __init__(self, sim: Any) -> None:
         self.sim, self.texts = sim, []  # type: ignore[var-annotated]
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         self.autopilot = pilot

@@ -99,5 +99,5 @@ def test_errors_name_the_location(tmp_path: Path, written: str, at: str, message
 
 def test_choices_are_written_by_name() -> None:
     scenario = {"vehicles": [{"name": "it", "model": "point", "behaviour": {"formation": {"shape": "sphere"}}}]}
-    options = paddock.load(scenario).engine.programs["it"].behaviour.options
+    options = paddock.load(scenario).engine.programs["it"].control.behaviour.options
     assert options[0] == 4.0

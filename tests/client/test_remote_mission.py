@@ -78,7 +78,7 @@ def test_a_remote_mission_equals_a_local_one(serve: Any, drive: bool) -> None:
     assert [member.status for member in third[3]][1] == "damaged"
     kinds = {"task_added", "zone_added", "zone_removed", "joined", "task_moved", "task_removed", "damaged"}
     assert kinds <= {e[1] for e in remote_story[-1]}
-    actions = [posted for posted in served.sim.engine.log.complete() if posted.source]
+    actions = [posted for posted in served.sim.control.log.complete() if posted.source]
     assert {posted.source for posted in actions} == {"alice (zmq 1)"}
     assert [posted.action.verb for posted in actions] == [
         *("add_task", "add_zone", "add_zone", "remove_zone", "add_vehicle", "move_task", "remove_task", "damage")

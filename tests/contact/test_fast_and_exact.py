@@ -86,7 +86,7 @@ def test_a_heap_of_crates_and_cones_never_gains_energy(crates_in: int, cones_in:
 
 def total_energy(sim: Simulation, name: str) -> float:
     block, program = sim.snapshot().fleet(name).block, sim.engine.programs[name]
-    p = program.parameter_tuple()
+    p = program.parameters.fields()
     inertia = p.mass / 12.0 * np.array([p.width**2 + p.height**2, p.length**2 + p.height**2, p.length**2 + p.width**2])
     kinetic = 0.5 * p.mass * (block[7:10] ** 2).sum() + 0.5 * (inertia[:, None] * block[10:13] ** 2).sum()
     return float(kinetic + p.mass * 9.80665 * block[2].sum())
@@ -127,7 +127,7 @@ def test_the_race_is_the_same_with_any_threads_grouping_and_declaration(ticks: i
 def test_the_race_is_restored_in_mid_collision_and_verified(tmp_path: Path, ticks: int) -> None:
     with pile_up() as sim:
         with Recorder(sim, tmp_path / "race.mcap", rate=50):
-            while not len(sim.engine.contact.contacts):
+            while not len(sim.engine.stages.contact.contacts):
                 sim.step()
             blob = sim.save()
             sim.step(ticks)

@@ -51,7 +51,7 @@ def test_walls_boxes_and_cylinders_stop_every_kind_of_vehicle(model: str) -> Non
     """None gets past the face; the impulse is m (1 + e) v, with the restitution e = 0.2."""
     for shape, entry in STATIC.items():
         with driven_at(model, [{"name": "block", shape: entry}], x=11.0 if model == "rover" else 0.0) as sim:
-            body = sim.engine.contact.roster.constants
+            body = sim.engine.stages.contact.roster.constants
             for _ in range(25):
                 sim.step(15)
                 assert sim.snapshot()["a"].position[0] < FACE[shape] - KINDS[model][2], (shape, sim.time)
@@ -109,7 +109,7 @@ def test_cones_are_fleets_by_name_and_size_and_rays_see_those_that_stand() -> No
     with paddock.load(scenario) as sim:
         assert sorted(sim.engine.world.fleets) == ["big_one", "cones", "cones_0", "eye"]
         assert [obstacle["kind"] for obstacle in sim.world.scenery()["obstacles"]] == ["box"]
-        parameters = sim.engine.programs["big_one"].parameter_tuple()
+        parameters = sim.engine.programs["big_one"].parameters.fields()
         assert (parameters.mass, parameters.height, parameters.length) == (4.0, 0.75, 0.36)
         sim.step(60)
         saved = sim.save()

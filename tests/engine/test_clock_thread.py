@@ -159,7 +159,7 @@ def test_step_in_place_stops_at_the_end_of_a_run() -> None:
 
 def test_the_barrier_is_free_without_open_claims() -> None:
     with paddock.load({"clock": {"rate": 1000, "sync": {"every": 4}}, "vehicles": [CAR]}) as sim:
-        barrier = sim.engine.barrier
+        barrier = sim.engine.stages.barrier
         assert barrier.is_free(0, 1000)
         claim = sim.control.claim("red")
         assert not barrier.is_free(0, 1) and barrier.is_free(1, 3)

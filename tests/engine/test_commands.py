@@ -45,7 +45,7 @@ def test_a_command_takes_effect_with_the_next_tick_or_at_its_tick(load: Load) ->
         seen.append(command_of(sim, "scouts[0]")["vy"])
     assert seen == [0.0, 0.0, 0.0, 2.0, 2.0]
     assert command_of(sim, "scouts[3]") == {"vx": 1.0, "vy": 2.0, "vz": 3.0}
-    assert [(posted.tick, posted.action.inputs) for posted in sim.engine.log.entries] == [
+    assert [(posted.tick, posted.action.inputs) for posted in sim.control.log.entries] == [
         (0, {"vx": 1.0}),
         (0, {"vz": 3.0}),
         (3, {"vy": 2.0}),

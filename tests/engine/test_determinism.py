@@ -303,17 +303,17 @@ def test_the_log_replays_the_run(commanded: Make) -> None:
     kinds = [event.kind for event in sim.events.since()]
     assert kinds.count("refused") == 2 and "failsafe" in kinds and "recovered" in kinds
     sim.step(30)
-    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)
+    again = replayed(sim.scenario, sim.control.log.complete(), sim.tick)
     assert again.events.since() == sim.events.since()
     assert again.state_hash() == sim.state_hash()
-    assert again.engine.log.complete() != []
+    assert again.control.log.complete() != []
 
 
 def test_the_log_of_a_reset_run_replays_with_its_seed(commanded: Make) -> None:
     sim = commanded()
     sim.reset(seed=4)
     eventful(sim).step(1)
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick, seed=4).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick, seed=4).state_hash() == sim.state_hash()
 
 
 def test_a_log_after_a_restore_is_not_complete(commanded: Make) -> None:
@@ -323,9 +323,9 @@ def test_a_log_after_a_restore_is_not_complete(commanded: Make) -> None:
     sim.step(50)
     sim.restore(blob)
     with pytest.raises(paddock.PaddockError, match="begins with the state restored at tick 50, not with tick 0"):
-        sim.engine.log.complete()
+        sim.control.log.complete()
     sim.reset()
-    assert sim.engine.log.complete() == []
+    assert sim.control.log.complete() == []
 
 
 def test_commands_from_other_threads_are_logged_with_their_ticks_and_replay(commanded: Make) -> None:
@@ -345,7 +345,7 @@ def test_commands_from_other_threads_are_logged_with_their_ticks_and_replay(comm
     for thread in posting:
         thread.join()
     sim.step(120)
-    log = sim.engine.log.complete()
+    log = sim.control.log.complete()
     assert len(log) == 3 * 40 + 4
     assert [posted.tick for posted in log] == sorted(posted.tick for posted in log)
     for who in range(3):  # each sender's commands stay in order
@@ -445,7 +445,7 @@ def test_starts_slots_and_paths_do_not_depend_on_the_functions_of_the_machine(mo
 
     def built() -> list[Any]:
         sim = paddock.load(SHAPES)
-        paths = [sim.engine.programs[name].behaviour.path.tolist() for name in ("lap", "way")]  # type: ignore[union-attr]
+        paths = [sim.engine.programs[name].control.behaviour.path.tolist() for name in ("lap", "way")]  # type: ignore[union-attr]
         return [sim.state_hash(), *paths]
 
     expected = built()

@@ -95,7 +95,7 @@ def test_a_log_replays_the_mission() -> None:
     sim = paddock.load(scenario())
     interfere(sim)
     sim.step(500)
-    again = replayed(sim.scenario, sim.engine.log.complete(), 500)
+    again = replayed(sim.scenario, sim.control.log.complete(), 500)
     assert again.state_hash() == sim.state_hash()
     assert {task.name for task in _view(again).tasks} >= {"extra", "more"}
 

@@ -43,9 +43,7 @@ def alone(load: Load, model: str, behaviour: Any, k: int, ticks: int) -> Any:
 
 def launches(sim: Simulation, fleet: str = "crew") -> int:
     """How many kernel calls a decision takes."""
-    orders = sim.engine.programs[fleet].overrides
-    assert orders is not None
-    return len(list(orders._current_batches()))
+    return len(list(sim.engine.programs[fleet].control._current_batches()))
 
 
 # together ------------------------------------------------------------------------------------------------------------
@@ -161,7 +159,7 @@ def test_saved_restored_and_replayed(load: Load) -> None:
     blob, before, options = sim.save(), sim.state_hash(), [override.options for override in sim.behaviours.overrides()]
     sim.step(200)
     after = sim.state_hash()
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == after
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == after
     for restored in (other, sim):
         restored.restore(blob)
         assert (
@@ -223,7 +221,7 @@ def test_invalid_lists_are_refused(
     with pytest.raises(kind) as caught:
         sim.behaviours.override(target, behaviour)
     assert message in str(caught.value)
-    assert sim.state_hash() == before and not sim.engine.log.entries
+    assert sim.state_hash() == before and not sim.control.log.entries
 
 
 def test_an_entry_takes_no_lists(load: Load) -> None:
@@ -237,7 +235,7 @@ def test_a_lost_target_needs_no_other_kernel() -> None:
     train = {"name": "train", "count": 2, "model": "point", "spawn": spawn, "behaviour": {"follow": {"target": "lead"}}}
     with paddock.load({"vehicles": [lead, train], "every": {"behaviour": 1, "snapshot": 2}}) as sim:
         sim.step(4)  # poses of a snapshot, and poses of between two of them
-        act = sim.engine.programs["train"].behaviour._act.variants(1)[0]
+        act = sim.engine.programs["train"].control.behaviour._act.variants(1)[0]
         known = len(act.signatures)
         sim.remove("lead")
         sim.step(4)

@@ -134,7 +134,7 @@ def test_a_vehicle_without_a_behaviour_returns_to_the_commands_of_its_entry(load
     sim.behaviours.override("crew", None)
     assert sim.vehicles.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
     assert sim.vehicles.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # has no override
-    assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].overrides is None
+    assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].fleet.overrides is None
 
 
 def test_overrides_decide_at_the_period_of_behaviours(load: Load) -> None:
@@ -372,7 +372,7 @@ def digest_but_events(sim: Simulation) -> str:
 def test_the_log_replays_overrides(commanded: Load) -> None:
     sim = commanded()
     override_many(sim)
-    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)
+    again = replayed(sim.scenario, sim.control.log.complete(), sim.tick)
     assert again.state_hash() == sim.state_hash()
 
 
@@ -397,7 +397,7 @@ def test_any_thread_can_override_during_a_run(load: Load) -> None:
             pass
         with pytest.raises(PaddockError, match="overrides\\(\\) refused"):
             sim.behaviours.overrides()
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) -> None:
@@ -408,7 +408,7 @@ def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) 
     assert [(event.kind, event.detail) for event in sim.events.since()][1:] == [
         ("refused", "fleet 'crew' has no member 1")
     ]
-    assert replayed(sim.scenario, sim.engine.log.complete(), 30).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.control.log.complete(), 30).state_hash() == sim.state_hash()
 
 
 def test_an_override_copies_its_arguments(load: Load) -> None:
@@ -476,7 +476,7 @@ def test_invalid_overrides_are_refused_and_change_nothing(
         with pytest.raises(kind) as caught:
             give(target, behaviour)
         assert message in str(caught.value) and "\n" not in str(caught.value)
-    assert sim.state_hash() == before and not sim.engine.log.entries
+    assert sim.state_hash() == before and not sim.control.log.entries
 
 
 def test_too_many_different_overrides_are_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,13 +78,13 @@ def test_relay_is_deterministic_and_saved() -> None:
 def chosen(sim: Simulation, sees: float) -> Any:
     """Return where the relays would place themselves now; None: they stay."""
     engine, options = sim.engine, Options(height=40.0, sees=sees)
-    senses = RadioSenses(engine.radio, engine.poses, sim.tick, True)
+    senses = RadioSenses(engine.radio, engine.publisher.poses, sim.tick, True)
     return senses.relays("relays", np.arange(2), ("base", "rover"), options)
 
 
 def place_of_rover(sim: Simulation, sees: float) -> Any:
     """Return where the relays take the rover to be, m."""
-    senses = RadioSenses(sim.engine.radio, sim.engine.poses, sim.tick, True)
+    senses = RadioSenses(sim.engine.radio, sim.engine.publisher.poses, sim.tick, True)
     sim.engine.radio.locate()
     rows = senses._end((sim.radio.number("rover"), "rover"), "relays", np.arange(2), sees)
     assert rows is not None

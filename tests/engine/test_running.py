@@ -155,7 +155,7 @@ def test_pause_resume_and_stop_from_another_thread(load: Load) -> None:
         assert sim.tick == held
         sim.clock.resume()
         eventually(lambda: sim.tick > held)
-    assert sim.engine.log.complete()[0].tick >= held
+    assert sim.control.log.complete()[0].tick >= held
 
 
 def test_a_paused_run_can_be_stopped_and_stepped(load: Load) -> None:

@@ -61,7 +61,7 @@ def test_cones_are_obstacles_and_with_contact_vehicles_of_formula_student_sizes(
         fleets = {fleet.name: fleet for fleet in sim.snapshot()}
         assert sorted(fleets) == ["car", "cones_big_orange", "cones_blue", "cones_yellow"]
         np.testing.assert_allclose(fleets["cones_blue"].position[:, :2], t.of_colour("blue"))
-        parameters = sim.engine.programs["cones_big_orange"].parameter_tuple()
+        parameters = sim.engine.programs["cones_big_orange"].parameters.fields()
         assert (parameters.mass, parameters.height, parameters.width) == (1.05, 0.505, 0.285)
         assert sim.world.scenery()["track"]["movable"]
 
@@ -107,7 +107,9 @@ def test_a_start_grid_and_racing_with_the_width_of_the_track() -> None:
         t = sim.world.track
         assert t is not None
         np.testing.assert_allclose(sim.snapshot().fleet("cars").position[:, :2], t.grid(4, 10.0, 2)[:, :2])
-        assert sim.engine.programs["cars"].behaviour.setup.road().width == pytest.approx(t.width.min(), abs=0.05)
+        assert sim.engine.programs["cars"].control.behaviour.setup.road().width == pytest.approx(
+            t.width.min(), abs=0.05
+        )
         sim.step(800)
         along, offset = t.locate(*sim.snapshot().fleet("cars").position[:, :2].T)
         left, right = t.widths_at(along)
@@ -120,7 +122,7 @@ def test_a_car_is_staged_with_its_front_before_the_line() -> None:
     car = {"name": "car", "model": "car.bicycle", "preset": "formula"}
     with paddock.load(scenario("acceleration", car, contact=True)) as sim:
         x, y, _ = sim.snapshot()["car"].position
-        body = sim.engine.programs["car"].model.body(sim.engine.programs["car"].parameter_tuple())
+        body = sim.engine.programs["car"].model.body(sim.engine.programs["car"].parameters.fields())
         assert y == 0.0 and x + body.half_length + body.centre_x == pytest.approx(-0.30)
         assert x < -1.0
 

@@ -218,7 +218,7 @@ def test_levels_of_cars_differ_and_a_batch_has_the_parameters_of_its_preset() ->
     assert batch.options[column_index(find_task("car_racing").options)["steer"]] == 0.45
     with load({"vehicles": [{"model": "car.bicycle", "preset": "driverless", "parameters": {"mass": 200.0}}]}) as sim:
         program = next(iter(sim.engine.programs.values()))
-        assert np.array_equal(program.parameter_values, batch.program.parameter_values)
+        assert np.array_equal(program.parameters.values, batch.program.parameters.values)
 
 
 @pytest.mark.parametrize("course", ["acceleration", "skidpad"])

@@ -212,7 +212,7 @@ def test_new_queued_fleets_are_not_built_in_a_tick(builders: set[str]) -> None:
 def test_a_prepared_state_is_refused_if_autopilots_have_joined_since() -> None:
     with paddock.load(PLAIN) as sim:
         prepared = sim.engine.prepare_restore(sim.save())
-        sim.engine.autopilots.joins += 1
+        sim.engine.claims.autopilots.joins += 1
         with pytest.raises(PaddockError, match="restore refused: the run changed while its state was being built"):
             sim.engine.take_over(prepared)
 

@@ -27,7 +27,7 @@ from paddock.world.state import SETTLED
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 Links = Callable[[int], dict[str, Any]]
@@ -131,7 +131,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory, own_links: Links) -> Ref
     with paddock.load(mixed(own_links(2), folder)) as sim:
         sim.step(TICKS)
         world = sim.engine.state_hash(SETTLED)
-        results = sim.scenario, sim.engine.log.complete(), sim.state_hash(), world
+        results = sim.scenario, sim.control.log.complete(), sim.state_hash(), world
     return Reference(*results, logs_in(folder))
 
 

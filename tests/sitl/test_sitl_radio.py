@@ -45,7 +45,7 @@ def flight(links: dict[str, Any], on: list[list[float]], **via: Any) -> dict[str
 
 
 def pilot_of(sim: Any) -> Any:
-    host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
     return host.vehicles[0].autopilot
 
 
@@ -164,7 +164,7 @@ def test_a_mission_is_uploaded_when_there_is_a_link(own_links: Links) -> None:
     with paddock.load(scenario) as sim:
         pilot = pilot_of(sim)
         sim.step(4 * 250)
-        assert not pilot.armed and sim.engine.autopilots.describe[0]()[0]["note"] == "no radio link"
+        assert not pilot.armed and sim.engine.claims.autopilots.describe[0]()[0]["note"] == "no radio link"
         sim.step(3 * 250)
         assert pilot.armed and pilot.mode.name == "AUTO"
 

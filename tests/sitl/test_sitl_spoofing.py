@@ -37,7 +37,7 @@ def liar(**how: Any) -> list[dict[str, Any]]:
 
 
 def pilot_of(sim: Any) -> Any:
-    host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
     return host.vehicles[0].autopilot
 
 

@@ -65,7 +65,7 @@ def crew(links: dict[str, Any], log: Path | None = None) -> dict[str, Any]:
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 def save_autopilot(pilot: BuiltInAutopilot) -> dict[str, Any]:

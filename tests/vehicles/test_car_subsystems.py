@@ -283,7 +283,7 @@ def test_a_function_has_parameters_of_its_own() -> None:
     entry = {"name": "red", "model": LEVEL, "subsystems": {"brake": choice}}
     with paddock.load({"vehicles": [entry]}) as sim:
         assert sim.engine.programs["red"].model.step is first.step
-        assert sim.engine.programs["red"].entry["subsystems"] == {"brake": choice}
+        assert sim.engine.programs["red"].settings.entry["subsystems"] == {"brake": choice}
 
 
 def test_gearbox_and_ackermann_are_replaceable() -> None:

@@ -27,7 +27,7 @@ class Command(NamedTuple):
 
 def fleet_of(capacity: int = 1, single: bool = False) -> Fleet:
     fleet = Fleet("scouts", State, Command, capacity, single)
-    fleet.add_table("memory", 2, np.array([7.0, 8.0]))
+    fleet.add_table("memory", np.array([7.0, 8.0]))
     return fleet
 
 

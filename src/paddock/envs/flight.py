@@ -98,7 +98,7 @@ def spread_draws(seed: int, agent: int, purpose: int, episode: int) -> tuple[flo
 
 def hover_share(batch: Any) -> float:
     """Return the share of full thrust that carries the quadrotor of a batch, without the spread of its parameters."""
-    index, values = column_index(batch.model.parameters), batch.program.parameter_values
+    index, values = column_index(batch.model.parameters), batch.program.parameters.values
     gravity = batch.world.environment[column_index(Environment)["gravity"]]
     return float(values[index["mass"]] * gravity / (4.0 * values[index["thrust_max"]]))
 

@@ -137,10 +137,10 @@ class Recorder(AbstractContextManager["Recorder"]):
             )
 
     def _attach(self) -> None:
-        sim, log = self.sim, self.sim.engine.log
+        sim, log = self.sim, self.sim.control.log
         for part, listener in self._listeners():
             part.listeners.append(listener)
-        sim.engine.on_restart.append(self._on_restart)
+        sim.engine.listeners.restart.append(self._on_restart)
         self._unwatch = sim.clock.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
         self._begin("start", with_state=not untouched)
@@ -154,11 +154,11 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._unwatch()
         for part, listener in self._listeners():
             part.listeners.remove(listener)
-        self.sim.engine.on_restart.remove(self._on_restart)
+        self.sim.engine.listeners.restart.remove(self._on_restart)
 
     def _listeners(self) -> list[tuple[Any, Any]]:
         sim = self.sim
-        return [(sim.engine.log, self._on_action), (sim.events, self._on_event), (sim.world.markers, self._on_markers)]
+        return [(sim.control.log, self._on_action), (sim.events, self._on_event), (sim.world.markers, self._on_markers)]
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")

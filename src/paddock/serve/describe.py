@@ -123,7 +123,8 @@ class Described:
 
 
 def _driver(program: FleetProgram) -> str | None:
-    return None if program.behaviour is None else program.behaviour.rule.name
+    behaviour = program.control.behaviour
+    return None if behaviour is None else behaviour.rule.name
 
 
 def fleet_trees(programs: list[FleetProgram], layouts: Layout) -> list[FleetInfoTree]:
@@ -131,14 +132,14 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout) -> list[FleetInfo
     trees: list[FleetInfoTree] = []
     for program, layout in zip(programs, layouts.fleets, strict=True):
         model, sensors = program.model, {name: noised.sensor for name, noised in program.sensors.items()}
-        values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
+        values = zip(column_index(model.parameters), program.parameters.values.tolist(), strict=True)
         more = {
             "inputs": column_trees(model.command),
             "columns": fleet_columns(layout.columns, model, sensors),
             "arrays": fleet_array_trees(layout, program.sensors),
             "sensors": list(sensors),
             "parameters": {name: value if isfinite(value) else None for name, value in values},
-            "varying": list(program.varying),
+            "varying": list(program.parameters.varying),
         }
         trees.append(fleet_tree(layout, _driver(program), **more, **program.appearance()))
     return trees
@@ -185,9 +186,9 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
     if len(rows) != 1:
         raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
     row, model = int(rows[0]), program.model
-    values, driver = program.inspect(row), program.driver(row)
-    layout = program.layout()
-    preset = program.entry.get("preset")
+    values, driver = program.inspect(row), program.control.driver(row)
+    layout = program.published.layout()
+    preset = program.settings.entry.get("preset")
     return {
         "id": int(layout.ids[row]),
         "name": layout.vehicle_name(row),
@@ -196,7 +197,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "model": model.name,
         "preset": None if preset is None else str(preset),
         "driven_by": None if driver is None else driver[1],
-        "substeps": program.substeps,
+        "substeps": program.settings.substeps,
         "tick": sim.tick,
         "time": sim.time,
         "state": value_trees(columns_of(model.state), values["state"]),
@@ -290,7 +291,7 @@ def _impaired(sim: Simulation) -> dict[str, list[int]]:
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Return counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
-    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.pipeline.times.items())}
+    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.stages.pipeline.times.items())}
     return {
         "tick": sim.tick,
         "time": sim.time,

@@ -114,7 +114,7 @@ def _capacity(sim: Simulation, pilots: AutopilotEntry, index: int) -> float | No
     program = sim.engine.programs[pilots.vehicles or ""] if pilots.adapter == WORLD else None
     if program is None or "capacity" not in column_index(program.model.parameters):
         return None
-    return float(program.parameter_column("capacity")[index]) or None
+    return float(program.parameters.column("capacity")[index]) or None
 
 
 def _autopilot(

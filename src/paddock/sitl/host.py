@@ -109,10 +109,10 @@ class SitlHost:
         sim.vehicles.autopilots.join(self.bridge, self._ids.values())
         sim.vehicles.autopilots.describe.append(self.describe)
         sim.vehicles.autopilots.failsafes = self.failsafes
-        sim.engine.autopilots.states = states = SavedAutopilots(self)
+        sim.engine.claims.autopilots.states = states = SavedAutopilots(self)
         states.add_part(sim.engine.world.state)
-        sim.engine.on_restart.append(self._restarted)
-        sim.engine.on_close.append(self.close)
+        sim.engine.listeners.restart.append(self._restarted)
+        sim.engine.listeners.close.append(self.close)
 
     def _open_mavlink(self, vehicles: list[FlownVehicle]) -> None:
         if not vehicles:
@@ -135,7 +135,7 @@ class SitlHost:
         self._prepare_missions()
         self.bridge.after_exchange += [self._start_missions, self.hub.service]
         self.bridge.while_waiting.append(self.hub.idle)
-        self.sim.engine.on_idle.append(self.hub.idle)
+        self.sim.engine.listeners.idle.append(self.hub.idle)
 
     def _open_relays(self) -> None:
         """Open the relays of real autopilots whose packets go over the radio."""
@@ -191,14 +191,14 @@ class SitlHost:
         self.sim.vehicles.autopilots.leave(self.bridge)
         self.sim.vehicles.autopilots.describe.clear()
         self.sim.vehicles.autopilots.failsafes = list
-        self.sim.engine.autopilots.states = self.sim.engine.world.state.autopilots = None
-        if self._restarted in self.sim.engine.on_restart:
-            self.sim.engine.on_restart.remove(self._restarted)
+        self.sim.engine.claims.autopilots.states = self.sim.engine.world.state.autopilots = None
+        if self._restarted in self.sim.engine.listeners.restart:
+            self.sim.engine.listeners.restart.remove(self._restarted)
         while self.relays:
             self.relays.popitem()[1].close()
         hub, self.hub = self.hub, None
         if hub is not None:
-            self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
+            self.sim.engine.listeners.idle[:] = [call for call in self.sim.engine.listeners.idle if call != hub.idle]
             hub.close()
         self.bridge.close()
 
@@ -217,7 +217,7 @@ class SitlHost:
     def _note_start(self, name: str) -> None:
         vehicle, (program, _) = self.sim.snapshot()[name], self.sim.engine.applier.found(name)
         x, y, z = map(float, vehicle.position)
-        self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.entry.get("speed", 0.0))
+        self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.settings.entry.get("speed", 0.0))
 
     def _put_back(self, name: str) -> None:
         """Place a vehicle whose autopilot has restarted at its start, by a logged action that a replay repeats."""
@@ -273,17 +273,9 @@ class SitlHost:
 
     def failsafes(self) -> list[int]:
         """Return the ids of armed vehicles with an active failsafe. Any thread may call this method."""
-        ids = []
-        for vehicle in self.vehicles:
-            pilot, name = vehicle.autopilot, vehicle.placed.name
-            active = (
-                isinstance(pilot, BuiltInAutopilot)
-                and pilot.armed
-                and any(failsafe.active for failsafe in pilot.failsafes.all)
-            )
-            if active and name in self._ids:
-                ids.append(self._ids[name])
-        return ids
+        pilots = [(self._ids.get(vehicle.placed.name), vehicle.autopilot) for vehicle in self.vehicles]
+        armed = [(id, pilot) for id, pilot in pilots if isinstance(pilot, BuiltInAutopilot) and pilot.armed]
+        return [id for id, pilot in armed if id is not None and any(each.active for each in pilot.failsafes.all)]
 
     def _waypoints(self, autopilot: BuiltInAutopilot) -> list[list[float]]:
         """Return the positions of its mission, m east, north and up."""

@@ -46,9 +46,9 @@ def fly(row: np.ndarray, slots: int, position: tuple[float, float] = (0.0, 0.0))
     asked = []
     for k in range(slots):
         status[0, DECIDED], status[0, NOW] = k * 20_000.0, (k + 1) * 20_000.0
-        asks = np.zeros(1, np.int64)
-        copter_cruise.cruise(np.array([0]), status, row[None], estimate, asks)
-        asked.append(int(asks[0]))
+        requests = np.zeros(1, np.int64)
+        copter_cruise.cruise(np.array([0]), status, row[None], estimate, requests)
+        asked.append(int(requests[0]))
     return asked
 
 
@@ -118,7 +118,7 @@ def test_the_loop_follows_legs_around_a_corner(seed: int, elapsed: int, lag: flo
 def flight(links: dict[str, Any]) -> Iterator[tuple[Any, BuiltInAutopilot]]:
     """A copter in GUIDED, 4 s after its take-off."""
     with paddock.load(quick_scenario("copter", 1, mavlink=links)) as sim:
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         sim.step(750)

@@ -73,7 +73,7 @@ def landed(wind: float, links: dict[str, Any]) -> list[dict[str, float]]:
     world = {"wind": [wind * np.sqrt(0.5), wind * np.sqrt(0.5), 0.0]}
     sitl = {"pilots": pilots, "mavlink": links}
     with paddock.load({"seed": 3, "clock": {"rate": 250}, "world": world, "vehicles": vehicles, "sitl": sitl}) as sim:
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         crew: list[BuiltInAutopilot] = [each.autopilot for each in host.vehicles]  # type: ignore[misc]
         sim.step(750)
         for pilot in crew:

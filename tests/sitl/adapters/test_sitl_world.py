@@ -228,7 +228,7 @@ def read_motor(adapter: WorldAdapter) -> float:
 
 def test_unchanged_commands_are_not_logged_again(make_world: Any) -> None:
     adapter = make_world(copters(1))
-    log = adapter.simulation.engine.log
+    log = adapter.simulation.control.log
     for _ in range(5):
         adapter.send_actuators(lifting(0.3))
         adapter.step(4_000)

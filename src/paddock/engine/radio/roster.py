@@ -204,9 +204,9 @@ class RadioRoster:
         section = scenario.radio
         assert section is not None
         fleets = [
-            FleetRadios(name, p.fleet.ids[p.fleet.rows], p.fleet.tables["streams"][p.fleet.rows], p.radio)
+            FleetRadios(name, p.fleet.ids[p.fleet.rows], p.fleet.tables["streams"][p.fleet.rows], p.settings.radio)
             for name, p in programs.items()
-            if p.radio and p.fleet.n
+            if p.settings.radio and p.fleet.n
         ]
         self.radios: Radios = radios_of(section, fleets)
         self._members = {

@@ -40,8 +40,8 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
-from paddock.wire.mission_results import MissionView
-from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
+from paddock.wire.mission_results import MemberTree, MissionTree, MissionView, Place, TaskState, TaskTree, ZoneTree
+from paddock.wire.results import Removed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
@@ -208,7 +208,7 @@ def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
         instead_of=run.claims.get(client),
         on_request=lambda claimed, request: _ask(run, client, claimed, request),
     )
-    sync = run.sim.engine.barrier.sync
+    sync = run.sim.engine.stages.barrier.sync
     return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
 
 
@@ -293,7 +293,7 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     if verb == "add_vehicle":
         refuse_counts(run.limits, arguments)
         refuse_foreign(run.sim, arguments, verb)  # before it is read: that may import modules and read files
-    order = engine.mission_stage.checked(MissionAction(verb, arguments))
+    order = engine.stages.mission.checked(MissionAction(verb, arguments))
     if verb != "add_vehicle":
 
         def apply() -> None:

@@ -39,7 +39,8 @@ Copied = Callable[[], Any]  # computes a result, in another thread, from what wa
 def _described(run: LiveSource) -> tuple[Any, ...]:
     """Return what changes with the fleets, their behaviours, the clock and its owner."""
     world, clock = run.sim.engine.world, run.sim.clock
-    rules = [program.behaviour.rule.name if program.behaviour else "" for program in run.sim.engine.programs.values()]
+    behaviours = [program.control.behaviour for program in run.sim.engine.programs.values()]
+    rules = [behaviour.rule.name if behaviour else "" for behaviour in behaviours]
     return (
         world.run,
         world.roster_version,
@@ -75,7 +76,7 @@ def scenery(run: LiveSource, client: str, side: int = 128) -> Copied:
 
 
 def standings(run: LiveSource, client: str) -> Copied | None:
-    rules = run.sim.engine.rules
+    rules = run.sim.engine.stages.rules
     if not rules.active:
         return None
     compute = rules.standings_later()
@@ -147,7 +148,7 @@ def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     known = column_index(programs[target].model.parameters)
     if name not in known:
         raise unknown_name(f"parameter of {programs[target].model.name}", name, known)
-    return programs[target].parameter_column(name)
+    return programs[target].parameters.column(name)
 
 
 def state_hash(run: LiveSource, client: str) -> str:
