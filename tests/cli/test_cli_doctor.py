@@ -65,9 +65,9 @@ def test_ports() -> None:
 
 
 RESULTS = [
-    Result("swarm", "100 drones", 12.5, "M/s", ">= 10", True),
-    Result("swarm", "one", 3.0, "us", "<= 2", False),
-    Result("start", "first", 0.7, "s"),
+    Result("100 drones", 12.5, "M/s", ">= 10", "swarm"),
+    Result("one", 3.0, "us", "<= 2", "swarm"),
+    Result("first", 0.7, "s", bench="start"),
 ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.autopilot import kalman
-from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, GRAVITY, Estimate, LocalFrame, Ned
 from paddock.autopilot.vehicle_data import COLUMN, SENSOR_WIDTH, TRUTH, Floats, SensorData, blank_sensors
 from paddock.compute.math import sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -24,7 +24,7 @@ from paddock.world.parts import VEHICLE, array, count, fresh, part
 # isort: off
 from paddock.autopilot.kalman import (
     ACCEL_OK as FORCE_OK, ALIGNED, BARO_GOOD, BARO_OK, COMPASS_GOOD, COMPASS_OK, DECLINATION, DIP, FIXES_NEEDED,
-    FORCE, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN,
+    FORCE, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN,
     IMU_GOOD, IMU_TIME, JUMPS, JUMPS_SEEN, POSITION_HOLDS, POSITION_LIMIT, QUATERNION, RATES, STALE, TRUTH_PLACED,
     USE_TRUTH, VELOCITY, euler, matrix, rotated, turn_heading,
 )
@@ -311,7 +311,7 @@ class Estimator:
 
     def estimate(self) -> Estimate:
         """Return the row as Python floats."""
-        return Estimate(*self.row.tolist())
+        return Estimate._make(self.row.tolist())
 
     @property
     def health(self) -> SensorHealth:

@@ -29,8 +29,8 @@ from paddock.scenario.problems import ScenarioError, dotted
 from paddock.vehicles.model import Placement
 from paddock.world.columns import Floats, Pose, column_index, columns_of, defaults_of
 from paddock.world.ground import LEVEL
+from paddock.world.layout import Ints
 
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Float32s = NDArray[np.float32]
 FLEET = "vehicles"
@@ -87,7 +87,7 @@ class Batch:
         entry = {key: values.pop(key, None) for key in (*VEHICLE_KEYS, "world")}
         self.scenario = scenario_of(task, model, self.n, self.rate, entry)
         self.world = new_world(self.scenario)
-        self.program = build_program(self.world, self.scenario, self.scenario.vehicles[0], _place)
+        self.program = build_program(self.world, self.scenario, self.scenario.vehicles[0], _argument)
         self.model = self.program.model
         contact = bool(values.pop("contact", False))
         self.touching = TouchingMotion(task, self) if contact else None
@@ -216,9 +216,9 @@ class Batch:
         wrong = self._store_actions(numbers, self.player_rows, self.action)
         if wrong >= 0:
             i, k = divmod(wrong, len(self.action))
-            who = [f"{self.task.agent_name}_{i % self.players}"] if self.players > 1 else []
-            who += [] if alone else [f"world {i // self.players}"]
-            action, name = " of ".join(["action", *who]), list(column_index(self.task.action))[k]
+            owner = [f"{self.task.agent_name}_{i % self.players}"] if self.players > 1 else []
+            owner += [] if alone else [f"world {i // self.players}"]
+            action, name = " of ".join(["action", *owner]), list(column_index(self.task.action))[k]
             raise InvalidValueError(f"{action}: {name} must lie in -1 to 1, not {values[i, k]:g}")
 
     def _step_calls(self, direct: bool) -> tuple[Callable[[], Any], ...]:
@@ -308,8 +308,8 @@ def ready(direct: bool, kernel: Kernel, *arguments: Any) -> Callable[[], Any]:
     return partial(kernel.watch, *arguments)
 
 
-def _place(*path: str | int) -> str:
-    """Return the place of a value, for errors: as the user wrote it, an argument of the environment."""
+def _argument(*path: str | int) -> str:
+    """Return the argument of the environment that has a value, for errors."""
     return dotted(path)
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
-from numpy.typing import NDArray
 
-from paddock.envs.batch import Batch
+from paddock.envs.batch import Batch, Float32s
 from paddock.envs.environments import (
     RENDER_MODES,
     NotResetError,
@@ -27,15 +26,13 @@ if find_spec("pettingzoo") is None:
 
 from pettingzoo import ParallelEnv
 
-Observation = NDArray[np.float32]
-
 
 def parallel_tasks() -> list[str]:
     """Return the tasks for several vehicles."""
     return [name for name in task_names() if find_task(name).agents > 1]
 
 
-class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: ignore[misc]
+class PaddockParallelEnv(ParallelEnv[str, Float32s, Float32s]):  # type: ignore[misc]
     """One world of a task for several vehicles; keywords as of `Batch`. A vehicle that has ended leaves the world."""
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "is_parallelizable": True}  # noqa: RUF012
@@ -71,7 +68,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Float32s], dict[str, dict[str, Any]]]:
         """Begin an episode: the first one of a seed, or the next one; there are no options."""
         if seed is not None:
             self.batch.seed([checked_seed(seed)])
@@ -84,7 +81,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
 
     def step(
         self, actions: dict[str, Any]
-    ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Float32s], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Advance by one step with an action of every agent that has not ended."""
         if not self.agents:
             raise NotResetError("no agent is left: call reset() before step()" if self._seeded else NOT_YET)

@@ -26,9 +26,9 @@ from paddock.track.lines import segment_near
 from paddock.track.track import BLUE, YELLOW
 from paddock.vehicles.model import Body
 from paddock.world.columns import Floats
+from paddock.world.layout import Ints
 from paddock.world.solids import BOX, NO_SOLIDS, SOLID, Solids, solids_of
 
-Ints = NDArray[np.int64]
 Float32s = NDArray[np.float32]
 X, Y, COSINE, SINE, LEFT, RIGHT, CURVATURE, ALONG = range(8)
 """Columns of a course: a point of the middle line (m), its direction, the widths (m), the curvature (1/m), the

@@ -66,7 +66,7 @@ class RunTable:
         self.arrays = {name: (len(array.shape), array.dtype) for name, array in arrays.items()}  # axes and type
         self._batch_rows = max(64, BATCH // (1 + sum(array.size for array in arrays.values()) // 32))
         self._rows = {column: row for row, column in enumerate(self.columns)}
-        self._known: dict[int, tuple[FleetLayout, Ints, list[str]]] = {}
+        self._known: dict[FleetLayout, tuple[Ints, list[str]]] = {}
 
     def batches(self) -> Iterator[RowBatch]:
         """Yield the rows in order of time, then of fleets, then of vehicles."""
@@ -104,11 +104,10 @@ class RunTable:
 
     def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
         """Return the rows of a layout's columns and the names of its vehicles; cached."""
-        if id(layout) not in self._known:
+        if layout not in self._known:
             rows = np.array([self._rows[column] for column in layout.columns], np.int64)
-            names = [layout.vehicle_name(row) for row in range(layout.n)]
-            self._known[id(layout)] = (layout, rows, names)
-        return self._known[id(layout)][1:]
+            self._known[layout] = rows, [layout.vehicle_name(row) for row in range(layout.n)]
+        return self._known[layout]
 
 
 def _to_csv(table: RunTable, path: Path, progress: Progress) -> int:
@@ -200,30 +199,16 @@ def _arrow_schema(table: RunTable) -> Any:
 
 def _arrow_batch(batch: RowBatch, schema: Any) -> Any:
     pa = _pyarrow()
-    arrays: list[Any] = []
-    for name, column in zip(KEYS, schema, strict=False):
-        if name in ("fleet", "vehicle"):
-            arrays.append(pa.array(batch.keys[name], pa.string()).dictionary_encode().cast(column.type))
-        else:
-            arrays.append(pa.array(batch.keys[name], column.type))
+    arrays = [pa.array(batch.keys[name], schema.field(name).type) for name in KEYS]
     arrays += [pa.array(row, pa.float64(), from_pandas=True) for row in batch.values]  # NaN becomes null
     for name, rows in batch.arrays.items():
-        arrays.append(_arrow_lists(rows, schema.field(name).type))
+        arrays.append(pa.array(list(map(_nested, rows)), schema.field(name).type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _arrow_lists(rows: list[Any], kind: Any) -> Any:
-    """Return arrays of one type, or None, as lists of numbers or of lists."""
-    pa = _pyarrow()
-    present = [row for row in rows if row is not None]
-    ends = np.cumsum([0, *(0 if row is None else len(row) for row in rows)])
-    offsets = [None if k < len(rows) and rows[k] is None else int(end) for k, end in enumerate(ends)]
-    inner = kind.value_type
-    if pa.types.is_list(inner):
-        values = _arrow_lists([part for row in present for part in row], inner)
-    else:
-        values = pa.array(np.concatenate([np.empty(0), *present]), inner)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+def _nested(array: Any) -> Any:
+    """Return an array as lists of its last axes, as PyArrow takes it; None stays None."""
+    return array if array is None or array.ndim == 1 else [_nested(part) for part in array]
 
 
 def _pyarrow() -> Any:

@@ -124,9 +124,9 @@ def run(quick: bool) -> Iterator[Result]:
             speed = speed_beside(server, operation, seconds, 1 if quick else ROUNDS)
         least = 0.98 if OPERATIONS[operation].entry.handling in ("fact", "read") else 0.95
         case, target = f"{CONNECTIONS} connections asking for {operation}{of}", None if quick else f">= {least}"
-        yield measured("clients", f"{case}: speed of the run", speed.ratio, "x", target)
-        yield measured("clients", f"{case}: cost for the simulation's process", 100.0 * speed.spent, "% of a core")
-        yield measured("clients", f"{case}: answers", speed.answers, "per s")
+        yield measured(f"{case}: speed of the run", speed.ratio, "x", target)
+        yield measured(f"{case}: cost for the simulation's process", 100.0 * speed.spent, "% of a core")
+        yield measured(f"{case}: answers", speed.answers, "per s")
 
 
 BENCH = Bench("speed of a 1 kHz run beside 16 connections that ask as fast as they can", run, by_default=False)

@@ -22,10 +22,10 @@ def run(quick: bool) -> Iterator[Result]:
     crowd = CROWD // 10 if quick else CROWD
     over = {"low": [-1, -1, 5], "high": [1, 1, 6]}
     sim = _loaded({"name": "d", "model": "quad", "count": crowd, "spawn": {"random": over}}, overlap="resolve")
-    yield measured("contact", f"{crowd} drones dropped on one spot", 1e3 * _stage_time(sim, 5), "ms per tick")
+    yield measured(f"{crowd} drones dropped on one spot", 1e3 * _stage_time(sim, 5), "ms per tick")
     rows = {"grid": {"spacing": 7, "columns": 4}}
     sim = _loaded({"name": "cars", "model": "car.bicycle", "count": CARS, "spawn": rows, "speed": 20})
-    yield measured("contact", f"{CARS} cars side by side", 1e6 * _stage_time(sim, 240), "us per tick")
+    yield measured(f"{CARS} cars side by side", 1e6 * _stage_time(sim, 240), "us per tick")
     yield from _race(100 if quick else 1000)
 
 
@@ -35,8 +35,8 @@ def _race(ticks: int) -> Iterator[Result]:
     sim.step(300)  # past the start, and all that is compiled has run
     each = _stage_time(sim, ticks)
     total = sum(stage.nanoseconds for stage in sim.engine.stages.pipeline.times.values()) * 1e-9 / ticks
-    yield measured("contact", "the race", 1e6 * each, "us per tick")
-    yield measured("contact", "the race: share of the tick", each / total, "")
+    yield measured("the race", 1e6 * each, "us per tick")
+    yield measured("the race: share of the tick", each / total, "")
 
 
 def _loaded(entry: dict[str, Any], **settings: Any) -> Simulation:
@@ -73,12 +73,10 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     stage, move = times["contact"].nanoseconds, times["move"].nanoseconds
     per_tick = stage * 1e-9 / times["contact"].calls
     full = n == DRONES
-    yield measured("contact", f"{n} drones, nothing touches", 1e3 * per_tick, "ms per tick")
-    yield measured("contact", f"{n} drones: share of the tick", stage / (stage + move), "", "<= 0.25" if full else None)
-    yield measured("contact", f"{n} drones: pairs by cKDTree", 1e3 * median(trees), "ms")
-    yield measured(
-        "contact", f"{n} drones: speed over cKDTree", median(trees) / per_tick, "times", ">= 3" if full else None
-    )
+    yield measured(f"{n} drones, nothing touches", 1e3 * per_tick, "ms per tick")
+    yield measured(f"{n} drones: share of the tick", stage / (stage + move), "", "<= 0.25" if full else None)
+    yield measured(f"{n} drones: pairs by cKDTree", 1e3 * median(trees), "ms")
+    yield measured(f"{n} drones: speed over cKDTree", median(trees) / per_tick, "times", ">= 3" if full else None)
 
 
 BENCH = Bench("contact of vehicles: idle swarm, crowd, cars, race", run)

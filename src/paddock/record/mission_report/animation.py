@@ -139,10 +139,10 @@ class Animation:
         if isinstance(what, Opened):
             draw_opened(self.axes, what.zone)
         elif isinstance(what, tuple):
-            task, who = what
+            task, vehicle = what
             self.done += 1
             self.ticks.set_data([self.places[task][0]], [self.places[task][1]])
-            self.ticks.set_color(self.tones[who])
+            self.ticks.set_color(self.tones[vehicle])
             self.axes.draw_artist(self.ticks)
         elif isinstance(what, Task):
             self.places[what.name] = what.shape.entry[:2]
