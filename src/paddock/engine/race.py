@@ -159,7 +159,7 @@ class RulesStage:
         self._present = np.isin(self.race.ids, [number for number, _, _ in vehicles])
         self._poses = np.full((13, len(self.race.ids)), np.nan)
         gates, cones = len(self.course.gates), len(self.course.cones)
-        self._marks = np.zeros((timing.most_found(len(self.race.ids), gates, cones), timing.FOUND_COLUMNS))
+        self._marks = np.zeros((timing.most_events(len(self.race.ids), gates, cones), timing.EVENT_COLUMNS))
         self._cone_ids = self.cones.ids(self.programs)
         self._take_up(np.flatnonzero((self.race.table[timing.KNOWN] == 0.0) & self._present))
 
@@ -191,7 +191,7 @@ class RulesStage:
                 table[timing.POINT] = self._shapes[timing.NOSE, cars]
             hit, time = np.ones_like(self.race.hit), self.world.clock.time
             arguments = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
-            timing.look_at_cars(*arguments, hit, time, self.world.clock.dt, self._marks)
+            timing.detect_race_events(*arguments, hit, time, self.world.clock.dt, self._marks)
             rows = [*range(timing.PROGRESS + 1), timing.POINT]
             self.race.table[np.ix_(rows, cars)] = table[rows]
 
@@ -219,7 +219,7 @@ class RulesStage:
         """Follow all cars, and apply the rules to what has happened in this tick."""
         clock = self.world.clock
         arguments = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
-        count = timing.look_at_cars(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
+        count = timing.detect_race_events(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
         if self.cones.homes:
             self._look_at_cones(tick)
         if count:
