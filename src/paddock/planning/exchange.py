@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import shapely
 from numpy.typing import ArrayLike
 
 from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.scenario import MissionSection
-from paddock.scenario.base import Section
 from paddock.scenario.marked_yaml import plain as plain_values
 from paddock.scenario.marked_yaml import read_text
 from paddock.scenario.problems import Marks, ScenarioError, validated
@@ -176,12 +176,21 @@ def _read_document(path: str | os.PathLike[str]) -> Document:
     return parse_document(read_text(Path(path)), os.fspath(path))
 
 
-def checked(doc: Document, model: type[Section], value: Mapping[str, Any], path: KeyPath) -> None:
-    """Refuse a task or zone that a scenario would refuse."""
-    try:
-        validated(model, value, Marks())
-    except ScenarioError as error:
-        doc.refuse(path, error.problems[0])
+class MissionReader:
+    """Collects the fields of a mission, and notes."""
+
+    def __init__(self, source: Source, origin: Origin, name: str) -> None:
+        self.doc = source if isinstance(source, Document) else parse_document(source, name)
+        self.origin = origin
+        self.imported = Imported({"tasks": [], "zones": []})
+
+    def add(self, kind: str, entry: dict[str, Any], path: KeyPath) -> None:
+        """Add an entry of the tasks or zones; refuse one that a scenario would refuse."""
+        try:
+            validated(NoFlyZone if kind == "zones" else TaskEntry, entry, Marks())
+        except ScenarioError as error:
+            self.doc.refuse(path, error.problems[0])
+        self.imported.mission[kind].append(entry)
 
 
 def to_local(coordinates: ArrayLike, origin: Origin) -> Floats:
@@ -222,8 +231,7 @@ def degrees_of(points: ArrayLike, origin: Origin) -> list[list[float]]:
 
 def counter_clockwise(ring: Sequence[Sequence[float]]) -> bool:
     """Return whether a ring of points runs counter-clockwise."""
-    x, y = np.array(ring, dtype=np.float64).T
-    return bool(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) > 0.0)
+    return bool(shapely.is_ccw(shapely.linearrings(np.array(ring))))
 
 
 COMMON = {"name", "kind", "zone", "altitude_m", "earliest_s", "latest_s"}
@@ -247,13 +255,12 @@ KINDS = {
 
 def mission_from_geojson(source: Source, origin: Origin, name: str = TEXT) -> Imported:
     """Read tasks, zones and base from GeoJSON; `name` is the file name in errors."""
-    return _GeojsonReader(source if isinstance(source, Document) else parse_document(source, name), origin).read()
+    return _GeojsonReader(source, origin, name).read()
 
 
-class _GeojsonReader:
-    def __init__(self, doc: Document, origin: Origin) -> None:
-        self.doc, self.origin = doc, origin
-        self.imported = Imported({"tasks": [], "zones": []})
+class _GeojsonReader(MissionReader):
+    def __init__(self, source: Source, origin: Origin, name: str) -> None:
+        super().__init__(source, origin, name)
         self.unused: Counter[str] = Counter()
         self.taken: dict[str, set[str]] = {"tasks": set(), "zones": set()}
 
@@ -327,9 +334,7 @@ class _GeojsonReader:
             if feature.properties.get(f"{name}_m") is not None:
                 shape[name] = self._number(feature, f"{name}_m")
         default = f"zone_{len(self.imported.mission['zones'])}"
-        zone = {"name": self._name("zones", feature.properties.get("name"), default)} | shape
-        checked(self.doc, NoFlyZone, zone, feature.path)
-        self.imported.mission["zones"].append(zone)
+        self.add("zones", {"name": self._name("zones", feature.properties.get("name"), default)} | shape, feature.path)
 
     def _add_task(self, feature: Feature, task: dict[str, Any], suffix: str) -> None:
         wanted, properties = feature.properties.get("name"), feature.properties
@@ -339,8 +344,7 @@ class _GeojsonReader:
             task["altitude"] = self._number(feature, "altitude_m")
         if properties.get("earliest_s") is not None or properties.get("latest_s") is not None:
             task["window"] = [self._number(feature, "earliest_s"), self._number(feature, "latest_s")]
-        checked(self.doc, TaskEntry, task, feature.path)
-        self.imported.mission["tasks"].append(task)
+        self.add("tasks", task, feature.path)
 
     def _number(self, feature: Feature, key: str) -> float:
         if key not in feature.properties:

@@ -21,6 +21,7 @@ from paddock.planning.solver.tours import (
     begin,
     detours_of,
     fits,
+    height_of,
     jobs_of,
     mover_of,
     slackened,
@@ -102,19 +103,11 @@ def least_length(j: Jobs, table: Floats, position: int, task: int, slow: float) 
     return least
 
 
-def insertions(
-    m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float, table: Floats
-) -> tuple[int, float, float]:
-    """Return the best position of a task in an order (-1: none), the tour's metres and end (s); fill `table`."""
-    total, ends = trace(m, j, extra, order, count, table)
-    return best_position(m, j, extra, order, count, task, limit, table, total, ends)
-
-
 def best_position(
     m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float,
     table: Floats, total: float, ends: float,
 ) -> tuple[int, float, float]:  # fmt: skip
-    """Return the same for an order that was traced, so that many tasks can be tried in it."""
+    """Return the best position of a task in a traced order (-1: none), the tour's metres and end (s)."""
     best, flown, finish = -1, inf, inf
     slow = slowest(m)
     for position in range(count + 1):
@@ -134,8 +127,7 @@ def state_after(m: Mover, j: Jobs, order: Ints, done: int, table: Floats) -> Tou
     if done == 0:
         return begin(m)
     t, row = order[done - 1], table[done - 1]
-    height = m.height if isnan(j.z[t]) else j.z[t]
-    return TourState(j.leave[t, 0], j.leave[t, 1], height, row[0], row[2], row[1], t)
+    return TourState(j.leave[t, 0], j.leave[t, 1], height_of(m, j, t), row[0], row[2], row[1], t)
 
 
 def continued(
@@ -183,7 +175,7 @@ def retrace(fleet: TourData, orders: Packed, a: int, tours: Traced) -> None:
 def insertion_cost(
     fleet: TourData, orders: Packed, limits: Floats, a: int, task: int, tours: Traced
 ) -> tuple[int, float, float]:
-    """`insertions` of a task into a traced tour within its limit."""
+    """Return `best_position` of a task in a traced tour within its limit."""
     m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
     if not j.cover[task] < inf:
         return -1, inf, inf
@@ -243,21 +235,20 @@ def insert_tasks(
 class TourEnds(NamedTuple):
     """The ends of all tours, before the way home; arrays over vehicles."""
 
-    places: Floats  # (a, 7) the fields of TourState except the last; metres flown including the way home
+    states: Floats  # (a, 7) the fields of TourState except the last; metres flown including the way home
     before: Ints  # (a,) the last task
 
 
 def empty_tours(costs: Costs) -> TourEnds:
     """Return the ends of tours without tasks."""
     ends = TourEnds(empty((costs.vehicles, 7)), zeros(costs.vehicles, int64))
-    if costs.vehicles:
-        append_pairs(costs.fleet, ends, np.arange(costs.vehicles), np.full(costs.vehicles, -1))
+    append_pairs(costs.fleet, ends, np.arange(costs.vehicles), np.full(costs.vehicles, -1))
     return ends
 
 
 def write_end(fleet: TourData, ends: TourEnds, vehicle: int, at: TourState) -> None:
     """Write the end of a tour."""
-    row = ends.places[vehicle]
+    row = ends.states[vehicle]
     row[6] = at.flown + way_home(mover_of(fleet, vehicle), detours_of(fleet, vehicle), at)
     row[0], row[1], row[2], row[3], row[4], row[5] = at.x, at.y, at.z, at.heading, at.time, at.flown
     ends.before[vehicle] = at.before
@@ -265,7 +256,7 @@ def write_end(fleet: TourData, ends: TourEnds, vehicle: int, at: TourState) -> N
 
 def end_of(ends: TourEnds, vehicle: int) -> TourState:
     """Return the end of a tour."""
-    row = ends.places[vehicle]
+    row = ends.states[vehicle]
     return TourState(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[vehicle])
 
 
@@ -276,7 +267,7 @@ def append_cost(fleet: TourData, ends: TourEnds, vehicle: int, task: int, by_tim
     way = way_home(m, extra, after)
     if not fits(after.flown + way, m.range):
         return inf
-    return after.time + way / m.speed if by_time else after.flown + way - ends.places[vehicle, 6]
+    return after.time + way / m.speed if by_time else after.flown + way - ends.states[vehicle, 6]
 
 
 def least_cost(m: Mover, j: Jobs, at: TourState, home: float, task: int, by_time: bool) -> float:
