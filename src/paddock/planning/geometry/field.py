@@ -328,9 +328,7 @@ class Turns:
         """Return how many more of the known turns from and to a swath exist than do not."""
         return sum(1 if way else -1 for pair, way in self.known.items() if swath in (pair[0] // 2, pair[1] // 2))
 
-    def _best_turn(
-        self, start: tuple[float, float, float], goal: tuple[float, float, float]
-    ) -> tuple[int, Path | None]:
+    def _turn(self, start: tuple[float, float, float], goal: tuple[float, float, float]) -> tuple[int, Path | None]:
         """Return the index of the first room that holds a turn, and the turn as flown."""
         field = self.field
         ways = turns_in_wind(start, goal, self.drift.radius, self.drift[1:]) if self.drifts else []

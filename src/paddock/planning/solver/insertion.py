@@ -21,7 +21,6 @@ from paddock.planning.solver.tours import (
     begin,
     detours_of,
     fits,
-    height_of,
     jobs_of,
     mover_of,
     slackened,
@@ -127,7 +126,8 @@ def state_after(m: Mover, j: Jobs, order: Ints, done: int, table: Floats) -> Tou
     if done == 0:
         return begin(m)
     t, row = order[done - 1], table[done - 1]
-    return TourState(j.leave[t, 0], j.leave[t, 1], height_of(m, j, t), row[0], row[2], row[1], t)
+    height = m.height if isnan(j.z[t]) else j.z[t]
+    return TourState(j.leave[t, 0], j.leave[t, 1], height, row[0], row[2], row[1], t)
 
 
 def continued(
@@ -235,7 +235,7 @@ def insert_tasks(
 class TourEnds(NamedTuple):
     """The ends of all tours, before the way home; arrays over vehicles."""
 
-    states: Floats  # (a, 7) the fields of TourState except the last; metres flown including the way home
+    places: Floats  # (a, 7) the fields of TourState except the last; metres flown including the way home
     before: Ints  # (a,) the last task
 
 
@@ -248,7 +248,7 @@ def empty_tours(costs: Costs) -> TourEnds:
 
 def write_end(fleet: TourData, ends: TourEnds, vehicle: int, at: TourState) -> None:
     """Write the end of a tour."""
-    row = ends.states[vehicle]
+    row = ends.places[vehicle]
     row[6] = at.flown + way_home(mover_of(fleet, vehicle), detours_of(fleet, vehicle), at)
     row[0], row[1], row[2], row[3], row[4], row[5] = at.x, at.y, at.z, at.heading, at.time, at.flown
     ends.before[vehicle] = at.before
@@ -256,7 +256,7 @@ def write_end(fleet: TourData, ends: TourEnds, vehicle: int, at: TourState) -> N
 
 def end_of(ends: TourEnds, vehicle: int) -> TourState:
     """Return the end of a tour."""
-    row = ends.states[vehicle]
+    row = ends.places[vehicle]
     return TourState(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[vehicle])
 
 
@@ -267,7 +267,7 @@ def append_cost(fleet: TourData, ends: TourEnds, vehicle: int, task: int, by_tim
     way = way_home(m, extra, after)
     if not fits(after.flown + way, m.range):
         return inf
-    return after.time + way / m.speed if by_time else after.flown + way - ends.states[vehicle, 6]
+    return after.time + way / m.speed if by_time else after.flown + way - ends.places[vehicle, 6]
 
 
 def least_cost(m: Mover, j: Jobs, at: TourState, home: float, task: int, by_time: bool) -> float:

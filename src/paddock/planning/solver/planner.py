@@ -55,7 +55,7 @@ def solve(
     planning_method = find_method(method)
     values = planning_method.read(options)
     costs = Costs(problem, covered)
-    return build(costs, _run_method(planning_method, values, costs, progress or (lambda share: None)), method)
+    return build(costs, run_method(planning_method, values, costs, progress or (lambda share: None)), method)
 
 
 def revise(
@@ -68,13 +68,14 @@ def revise(
     planning_method = find_method(method)
     values = planning_method.read(options)
     if planning_method.revise is None or not costs.vehicles or not costs.tasks:
-        result = _run_method(planning_method, values, costs, lambda share: None)
+        result = run_method(planning_method, values, costs, lambda share: None)
     else:
         result = planning_method.revise(costs, values, orders)
     return build(costs, result, method, kept_routes)
 
 
-def _run_method(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
+def run_method(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
+    """Return the result of a method; without vehicles or tasks there is nothing to search."""
     if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
         costs = Costs(costs.problem.with_headings({}))
     if not costs.vehicles or not costs.tasks:

@@ -302,12 +302,6 @@ def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
     return flown, flown / m.speed
 
 
-def height_of(m: Mover, j: Jobs, t: int) -> float:
-    """Return the height (m) of a task."""
-    height: float = m.height if isnan(j.z[t]) else j.z[t]
-    return height
-
-
 def begin(m: Mover) -> TourState:
     """Return the state before the first task."""
     return TourState(m.x, m.y, m.z, m.heading, m.ready, 0.0, -1)
@@ -321,15 +315,17 @@ def step(m: Mover, j: Jobs, extra: Detours, at: TourState, t: int) -> TourState:
 
 def after(m: Mover, j: Jobs, at: TourState, t: int, way: float, begin_at: float, arrival: float) -> TourState:
     """Return the state after a task, given the metres to it, its start time (s) and the heading of arrival."""
+    height = m.height if isnan(j.z[t]) else j.z[t]
     heading = arrival if isnan(j.leave[t, 2]) else j.leave[t, 2]
-    flown, end = at.flown + way + j.cover[t] if begin_at <= j.closes[t] else inf, begin_at + j.cover[t] / m.speed
-    return TourState(j.leave[t, 0], j.leave[t, 1], height_of(m, j, t), heading, end, flown, t)
+    flown = at.flown + way + j.cover[t] if begin_at <= j.closes[t] else inf
+    return TourState(j.leave[t, 0], j.leave[t, 1], height, heading, begin_at + j.cover[t] / m.speed, flown, t)
 
 
 def approach(m: Mover, j: Jobs, extra: Detours, at: TourState, t: int) -> tuple[float, float, float, float]:
     """Return metres flown to a task and while waiting, the start of the task (s) and the heading of arrival."""
-    goal, z = j.entry[t], height_of(m, j, t)
-    way, arrival = travel(m, extra, at.before, at.x, at.y, at.z, at.heading, t, goal[0], goal[1], z, goal[2])
+    height = m.height if isnan(j.z[t]) else j.z[t]
+    goal = j.entry[t]
+    way, arrival = travel(m, extra, at.before, at.x, at.y, at.z, at.heading, t, goal[0], goal[1], height, goal[2])
     wait, pause = waited(m, at.before, j.opens[t] - (at.time + way / m.speed))
     return way, wait, at.time + way / m.speed + pause, arrival
 
@@ -378,10 +374,11 @@ def single_lengths(m: Mover, j: Jobs, extra: Detours, tasks: Ints, table: Floats
     """Write metres flown (3, n) to each task, from each home (leaving towards it), and for each alone; inf: never."""
     for k in range(len(tasks)):
         t = tasks[k]
+        height = m.height if isnan(j.z[t]) else j.z[t]
         leave, start = j.leave[t], begin(m)
         way, wait, begin_at, arrival = approach(m, j, extra, start, t)
         at = after(m, j, start, t, way + wait, begin_at, arrival)
-        back = home_from(m, extra, t, leave[0], leave[1], height_of(m, j, t), leave[2])
+        back = home_from(m, extra, t, leave[0], leave[1], height, leave[2])
         table[0, k] = way if j.cover[t] < inf else inf
         table[1, k] = back if j.cover[t] < inf else inf
         table[2, k] = inf
@@ -394,9 +391,11 @@ def transit_lengths(m: Mover, j: Jobs, extra: Detours, tasks: Ints, table: Float
     for a in parallel_range(len(tasks)):
         for b in range(len(tasks)):
             s, t = tasks[a], tasks[b]
-            (x, y, heading), goal = (j.leave[s, 0], j.leave[s, 1], j.leave[s, 2]), j.entry[t]
-            z, to_z = height_of(m, j, s), height_of(m, j, t)
-            way, _ = travel(m, extra, s, x, y, z, heading, t, goal[0], goal[1], to_z, goal[2])
+            from_z = m.height if isnan(j.z[s]) else j.z[s]
+            to_z = m.height if isnan(j.z[t]) else j.z[t]
+            x, y, heading = j.leave[s, 0], j.leave[s, 1], j.leave[s, 2]
+            goal = j.entry[t]
+            way, _ = travel(m, extra, s, x, y, from_z, heading, t, goal[0], goal[1], to_z, goal[2])
             table[a, b] = 0.0 if a == b else way
 
 

@@ -55,7 +55,7 @@ def estimate(
     m, j, at = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), end_of(ends, vehicle)
     for t in range(len(cost)):
         exact[t] = 0
-        cost[t] = inf if assigned[t] else least_cost(m, j, at, ends.states[vehicle, 6], t, by_time)
+        cost[t] = inf if assigned[t] else least_cost(m, j, at, ends.places[vehicle, 6], t, by_time)
 
 
 def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost: Floats, exact: Ints) -> int:

@@ -18,7 +18,7 @@ from paddock.errors import MissingFeatureError
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import Method, MethodResult, Progress
 from paddock.planning.solver.methods.annealing import polished, revise, value
-from paddock.planning.solver.tours import Detours, Ints, Jobs, Mover, height_of, tour_routine, travel
+from paddock.planning.solver.tours import Detours, Ints, Jobs, Mover, tour_routine, travel
 from paddock.world.columns import Column, Floats
 
 SCALE = 10.0  # PyVRP uses integers: tenths of a metre, and of the time in which the slowest vehicle flies one
@@ -237,8 +237,11 @@ def headed_way(m: Mover, j: Jobs, extra: Detours, before: int, heading: float, t
 
     A way around zones to a task with a free heading is known to that place: the turn to the heading is added.
     """
-    x, y, z = (m.x, m.y, m.z) if before < 0 else (j.leave[before, 0], j.leave[before, 1], height_of(m, j, before))
-    gx, gy, gz = (m.home_x, m.home_y, m.home_z) if to < 0 else (j.entry[to, 0], j.entry[to, 1], height_of(m, j, to))
+    x, y, z, gx, gy, gz = m.x, m.y, m.z, m.home_x, m.home_y, m.home_z
+    if before >= 0:
+        x, y, z = j.leave[before, 0], j.leave[before, 1], m.height if isnan(j.z[before]) else j.z[before]
+    if to >= 0:
+        gx, gy, gz = j.entry[to, 0], j.entry[to, 1], m.height if isnan(j.z[to]) else j.z[to]
     way, reached = travel(m, extra, before, x, y, z, heading, to, gx, gy, gz, arrival)
     if not way < inf or reached == arrival:
         return way
