@@ -260,16 +260,13 @@ class DynamicsExecution:
         spec, none = vehicle.spec, Path(())
         at = self.here if vehicle.status == "damaged" else self.believed  # it comes down where it is
         x, y, z, heading = at[vehicle.row].tolist()
-        if vehicle.status == "transit" and not vehicle.route.legs and spec.moves == "aircraft":  # it holds
-            circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
-            return none, circle, vehicle.rest, spec.speed
-        if vehicle.status == "damaged":
+        holds = vehicle.status == "transit" and not vehicle.route.legs and spec.moves == "aircraft"
+        if holds or vehicle.status == "damaged":
+            still = Transits(Problem((), (), (), self.mission.setup.problem.wind))
+            circle = still.circle(spec, (x, y, z, heading)) if spec.moves == "aircraft" else none  # it cannot hover
             ground = float(self.world.heights([x], [y])[0])
             lost: Pose = (x, y, ground - DEPTH if spec.moves == "hover" else z, heading)
-            circle = none
-            if spec.moves == "aircraft":  # it cannot hover
-                circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
-            return none, circle, lost, spec.speed
+            return none, circle, vehicle.rest if holds else lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
         if loop.segments and not path.segments:  # from within its circle it would not find it

@@ -4,7 +4,7 @@ An executor (exact along routes, or the world with full dynamics) reports the po
 new routes.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -172,17 +172,17 @@ class Mission(MissionData):
 
     def _first_plan(self, plan: Plan | None = None) -> tuple[Plan, set[int]]:
         """Adopt the initial plan of a mission; compute it unless it is known."""
-        vehicles, tasks = self.fleet.vehicles, tuple(self.versions)
+        vehicles = self.fleet.vehicles
         candidates = [
             CandidateVehicle(vehicle, free_at(self, vehicle, vehicle.spec.pose), None) for vehicle in vehicles
         ]
         if plan is None:
-            problem = replace(self.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
-            if self.negotiator is not None and tasks:
-                plan = self._negotiated(Costs(problem, self.covered), candidates, [[] for _ in candidates], {})
+            costs = self._costs(candidates, self.tasks)
+            if self.negotiator is not None and self.tasks:
+                plan = self._negotiated(costs, candidates, [[] for _ in candidates], {})
             else:
-                plan = solve(problem, self.setup.method, self.setup.options, covered=self.covered)
-        done = f"{plan.done} of {len(tasks)} tasks"
+                plan = solve(costs.problem, self.setup.method, self.setup.options, covered=self.covered)
+        done = f"{plan.done} of {len(self.tasks)} tasks"
         self.log_event("planned", detail=f"{done}, {plan.total:.1f} m, {plan.makespan:.1f} s")
         return plan, self._adopt_plan(plan, candidates, set())
 
@@ -208,15 +208,13 @@ class Mission(MissionData):
         away = {task for vehicle in self.fleet.vehicles if not self.in_contact(vehicle) for task in vehicle.ahead}
         names = [name for name in self.open_tasks() if name not in away]
         index = {name: k for k, name in enumerate(names)}
-        tasks = tuple(self.task(name) for name in names)
-        problem = replace(self.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
         orders = [[index[task] for task in candidate.vehicle.ahead if task in index] for candidate in candidates]
         kept_routes = {
             k: (order, candidate.vehicle.route)
             for k, (candidate, order) in enumerate(zip(candidates, orders, strict=True))
             if candidate.vehicle.row not in change.dirty and len(order) == len(candidate.vehicle.ahead)
         }
-        costs, present = Costs(problem, self.covered), [list(order) for order in orders]
+        costs, present = self._costs(candidates, names), [list(order) for order in orders]
         if self.negotiator is not None and candidates and sum(map(len, present)) < len(names):
             plan = self._negotiated(costs, candidates, present, kept_routes)
         elif change.keeps_orders or self.negotiator is not None:
@@ -250,10 +248,13 @@ class Mission(MissionData):
             return set()
         candidate = self._candidate(vehicle, poses, change)
         names = [name for name in vehicle.ahead if not self.tasks[name].removed]
-        tasks = tuple(self.task(name) for name in names)
-        costs = Costs(replace(self.problem, vehicles=(candidate.spec,), tasks=tasks), self.covered)
-        plan = build(costs, MethodResult([list(range(len(tasks)))]), self.setup.method)
+        plan = build(self._costs([candidate], names), MethodResult([list(range(len(names)))]), self.setup.method)
         return self._adopt_plan(plan, [candidate], set())
+
+    def _costs(self, candidates: Sequence[CandidateVehicle], tasks: Iterable[str]) -> Costs:
+        """Return the costs of these vehicles and tasks."""
+        specs = tuple(candidate.spec for candidate in candidates)
+        return Costs(replace(self.problem, vehicles=specs, tasks=tuple(map(self.task, tasks))), self.covered)
 
     def _adopt_plan(self, plan: Plan, candidates: Sequence[CandidateVehicle], kept: set[int]) -> set[int]:
         """Set the routes of vehicles; return the rows of new ones."""

@@ -5,7 +5,7 @@ Routes are not saved, but their inputs, as plain values: routes are built again 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from itertools import accumulate
@@ -99,71 +99,48 @@ def inputs_from(saved: Any) -> list[RouteInputs]:
     return inputs
 
 
+def unchanged(value: Any) -> Any:
+    """Return a value."""
+    return value
+
+
+def field_of(name: str, read: Callable[[Any], Any] = unchanged, write: Callable[[Any], Any] = unchanged) -> Any:
+    """Return a property of a vehicle that is its entry in a field of the fleet."""
+
+    def get(vehicle: MissionVehicle) -> Any:
+        return read(getattr(vehicle.fleet, name)[vehicle.row])
+
+    def put(vehicle: MissionVehicle, value: Any) -> None:
+        getattr(vehicle.fleet, name)[vehicle.row] = write(value)
+
+    return property(get, put)
+
+
 class MissionVehicle:
     """One vehicle: its route, and a view of its row of the fleet."""
 
     def __init__(self, row: int, fleet: MissionFleet) -> None:
-        self.row = row
-        self._fleet = fleet
+        self.row, self.fleet = row, fleet
         self.route = Route(self.spec.name, (), self.spec.speed)
         self.ends: list[float] = []  # m flown at the end of each leg
 
     def set_route(self, route: Route) -> None:
         """Set the route."""
         self.route, self.ends = route, list(accumulate(leg.flown for leg in route.legs))
-        self._fleet.route_until[self.row] = route.legs[-1].ends if route.legs else inf
+        self.fleet.route_until[self.row] = route.legs[-1].ends if route.legs else inf
 
-    @property
-    def spec(self) -> Vehicle:
-        """The vehicle as it joined, raised to its layer."""
-        return self._fleet.joined[self.row]
-
-    @spec.setter
-    def spec(self, spec: Vehicle) -> None:
-        self._fleet.joined[self.row] = spec
-
-    @property
-    def inputs(self) -> RouteInputs:
-        """The inputs of its route."""
-        return self._fleet.inputs[self.row]
-
-    @property
-    def leg(self) -> int:
-        """The leg that it is on."""
-        return int(self._fleet.leg[self.row])
+    spec: Vehicle = field_of("joined")  # as it joined, raised to its layer
+    inputs: RouteInputs = field_of("inputs")  # of its route
+    leg: int = field_of("leg", int)  # the leg that it is on
+    status: Status = field_of("codes", STATUSES.__getitem__, CODES.__getitem__)
+    spent: bool = field_of("spent", bool)  # its battery allows no more tasks
+    progress: float = field_of("progress", float)  # m flown on its route
+    travelled: float = field_of("travelled", float)  # m flown in all
 
     @property
     def name(self) -> str:
         """Its name."""
         return self.spec.name
-
-    @property
-    def status(self) -> Status:
-        """Its status."""
-        return STATUSES[int(self._fleet.codes[self.row])]
-
-    @status.setter
-    def status(self, status: Status) -> None:
-        self._fleet.codes[self.row] = CODES[status]
-
-    @property
-    def spent(self) -> bool:
-        """Whether its battery allows no more tasks."""
-        return bool(self._fleet.spent[self.row])
-
-    @spent.setter
-    def spent(self, spent: bool) -> None:
-        self._fleet.spent[self.row] = spent
-
-    @property
-    def progress(self) -> float:
-        """Metres flown on its route."""
-        return float(self._fleet.progress[self.row])
-
-    @property
-    def travelled(self) -> float:
-        """Metres flown in all."""
-        return float(self._fleet.travelled[self.row])
 
     @property
     def rest(self) -> Pose:
