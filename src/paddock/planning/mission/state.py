@@ -24,7 +24,6 @@ from paddock.planning.mission.vehicles import (
     RouteInputs,
     rebuilt_route,
     record,
-    vehicles_from,
 )
 from paddock.planning.solver.costs import Costs, Covered
 from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
@@ -114,19 +113,9 @@ Negotiator = Callable[[Costs, list[int], list[list[int]]], "Negotiated"]
 """Lets the vehicles of some rows negotiate over radio; they keep the tasks of their present orders."""
 
 
-def tasks_from(saved: Any) -> list[Task]:
-    """Return tasks."""
-    return [task_from(row) for row in saved]
-
-
 def task_from(row: Mapping[str, Any]) -> Task:
     """Return a task."""
     return Task(**{**row, "shape": SHAPES[row["shape"]["kind"]](**_arguments(row["shape"]))})
-
-
-def zones_from(saved: Any) -> list[Zone]:
-    """Return no-fly zones."""
-    return [zone_from(row) for row in saved]
 
 
 def zone_from(row: Mapping[str, Any]) -> Zone:
@@ -135,7 +124,7 @@ def zone_from(row: Mapping[str, Any]) -> Zone:
 
 
 MADE: dict[str, Callable[[Any], Any]] = {
-    "task": task_from, "vehicle": lambda saved: vehicles_from([saved])[0], "zone": zone_from,
+    "task": task_from, "zone": zone_from, "vehicle": lambda saved: typed(Vehicle, saved, "request"),
     "move_task": lambda saved: typed(tuple[str, float, float], saved, "request"),
     "at": lambda saved: typed(float, saved, "request"),
 }  # fmt: skip
@@ -177,9 +166,10 @@ class MissionData:
     applied_events: int = value(0, low=0)  # how many of `events`
     replans: int = value(0, low=0)
     log: list[LogEntry] = rows(LogEntry)
-    versions: list[Task] = plain(list, record, tasks_from)  # of tasks, referred to by routes: moving one adds a version
+    versions: list[Task] = plain(list, record, lambda saved: [*map(task_from, saved)])
+    """Of tasks, referred to by routes: moving a task adds a version."""
     tasks: dict[str, Job] = plain(dict, record, jobs_from)  # the state of each task
-    all_zones: list[Zone] = plain(list, record, zones_from)  # so far, referred to by routes
+    all_zones: list[Zone] = plain(list, record, lambda saved: [*map(zone_from, saved)])  # so far, referred to by routes
     active_zones: list[int] = rows(Annotated[int, Ge(0)])  # indices of those in force
     queue: list[ScheduledEvent] = plain(list, record, requests_from)  # since the last observation
     fleet: MissionFleet = child(MissionFleet)

@@ -87,16 +87,13 @@ def extend(part: Any, count: int, **values: Any) -> None:
             setattr(part, name, np.concatenate([known, more]))
 
 
-def vehicles_from(saved: Any) -> list[Vehicle]:
-    """Return vehicles."""
-    vehicles: list[Vehicle] = typed(list[Vehicle], saved, "vehicles")
-    return vehicles
+def records(kind: Any, what: str, make: Callable[[], Any] = list) -> Any:
+    """Declare a value that is saved by `record` and read as a type; `make`: an empty one, `what`: for errors."""
+    return plain(make, record, partial(_read, kind, what))
 
 
-def inputs_from(saved: Any) -> list[RouteInputs]:
-    """Return inputs of routes."""
-    inputs: list[RouteInputs] = typed(list[RouteInputs], saved, "inputs of routes")
-    return inputs
+def _read(kind: Any, what: str, saved: Any) -> Any:
+    return typed(kind, saved, what)
 
 
 def unchanged(value: Any) -> Any:
@@ -186,8 +183,8 @@ class MissionVehicle:
 class MissionFleet:
     """All vehicles of a mission, in the order of joining: their routes' inputs and arrays over them."""
 
-    joined: list[Vehicle] = plain(list, record, vehicles_from)  # as they joined, raised to their layers
-    inputs: list[RouteInputs] = plain(list, record, inputs_from)  # of their routes
+    joined: list[Vehicle] = records(list[Vehicle], "vehicles")  # as they joined, raised to their layers
+    inputs: list[RouteInputs] = records(list[RouteInputs], "inputs of routes")  # of their routes
     routed: Bools = array("?", MEMBER)  # has a route
     leg: Ints = array("i8", MEMBER, low=0)  # the leg that it is on
     codes: NDArray[np.uint8] = array("u1", MEMBER, fill=CODES["idle"], high=len(STATUSES) - 1)  # of its status

@@ -14,7 +14,7 @@ from paddock.planning.geometry.path import Path, Pose, Segment, along_rows
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Vehicle
-from paddock.planning.solver.routes import STATUS_ON, STATUSES, Meeting, Route, late_task, predictable, route_of
+from paddock.planning.solver.routes import STATUS_ON, STATUSES, Meeting, Route, in_time, predictable, route_of
 from paddock.planning.solver.tours import Ints
 from paddock.world.columns import Floats
 
@@ -275,8 +275,7 @@ def _rebuild(costs: Costs, vehicle: Vehicle, order: Sequence[int]) -> Flight | N
         route = route_of(costs_alone, 0, order)
     except InfeasibleError:
         return None
-    fits = route.flown <= vehicle.range * (1.0 + 1e-9) and late_task(costs_alone, route) is None
-    return Flight(vehicle, route) if fits else None
+    return Flight(vehicle, route) if in_time(costs_alone, 0, route) else None
 
 
 def _first_meetings(points: Floats, distance: float, height: float, meetings: Ints) -> None:
