@@ -397,25 +397,20 @@ class MissionFleets:
         now = (self.world.run, *self.world.version, count, *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
-            self._vehicles, self._missing = self._look_up()
+            indices, seen = self.mission.fleet.row_of, np.zeros(count, bool)
+            self._vehicles = []
+            for program in (program for name, program in self.programs.items() if name in self.fleets):
+                fleet, order = program.fleet, program.fleet.rows
+                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in order.tolist()], np.int64)
+                rows, members = order[members >= 0], members[members >= 0]
+                self._vehicles.append(FleetVehicles(program, rows, members))
+                seen[members] = True
+            self._missing = np.flatnonzero(~seen)
         return self._vehicles, self._missing
 
     def forget(self) -> None:
         """Look up the vehicles again at the next call."""
         self._known = ()
-
-    def _look_up(self) -> tuple[list[FleetVehicles], Ints]:
-        indices = {vehicle.name: k for k, vehicle in enumerate(self.mission.vehicles)}
-        groups, seen = [], np.zeros(len(self.mission.vehicles), bool)
-        for name, program in self.programs.items():
-            if name in self.fleets:
-                fleet = program.fleet
-                order = fleet.rows
-                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in order.tolist()], np.int64)
-                rows, members = order[members >= 0], members[members >= 0]
-                groups.append(FleetVehicles(program, rows, members))
-                seen[members] = True
-        return groups, np.flatnonzero(~seen)
 
 
 class FollowingBehaviour(FleetBehaviour):

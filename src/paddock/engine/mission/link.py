@@ -24,7 +24,6 @@ from paddock.planning.mission.station import Row, StationContact, VehicleReports
 from paddock.planning.mission.vehicles import LONGEST, MEMBER, extend
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
-from paddock.planning.solver.routes import Route
 from paddock.radio.packets.layout import MISSION
 from paddock.radio.packets.messages import Post
 from paddock.scenario.via import MissionViaSection
@@ -112,7 +111,8 @@ class MissionLink:
         contact, _ = self._parts
         self.outbox.grow(len(self.mission.vehicles))
         for row in rows:
-            bits = self.via.waypoint_bits * waypoints_of(self.mission.fleet.vehicles[row].route)
+            waypoints = 1 + len(self.mission.fleet.vehicles[row].route.path.segments)
+            bits = self.via.waypoint_bits * waypoints
             self.outbox.announce(row, int(contact.number[row]), bits)
 
     def exchange(self, time: float, poses: Floats, charge: Floats | None) -> list[int]:
@@ -313,11 +313,6 @@ class MissionLink:
         good = good and bool((report[:, ALONE] <= 1.0).all() and (part < parts).all() and (parts <= MOST_PARTS).all())
         if not good or (report[:, LACKS + 1] > MOST_PARTS).any() or (report[:, LACKS + 2] >= 2.0**WINDOW).any():
             raise InvalidValueError("saved packets of the mission are not valid")
-
-
-def waypoints_of(route: Route) -> int:
-    """Return the number of points between the segments of a route, with its ends."""
-    return 1 + len(route.path.segments)
 
 
 def _wide(values: Floats) -> Floats:

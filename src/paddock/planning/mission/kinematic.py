@@ -120,17 +120,13 @@ class KinematicRun:
 
     def _run(self, target: float, to_the_end: bool = True) -> None:
         """Advance to a time, or until everything is finished."""
-        while (due := self._next()) <= target and due < inf:
+        fleet = self.mission.fleet
+        while (due := min(float(fleet.until.min(initial=inf)), self.mission.next_event)) <= target and due < inf:
             self._observe(max(due, self.time))
         if to_the_end or isfinite(due):
             self.time = target
         progress = self._progress(self.time)
         self.mission.record_progress(self.time, progress, self.before + progress)
-
-    def _next(self) -> float:
-        """Return the time of the next end of a leg or event, s; inf: none."""
-        until = self.mission.fleet.until
-        return min(float(until.min()) if len(until) else inf, self.mission.next_event)
 
     def _observe(self, time: float) -> None:
         self.time = time

@@ -218,7 +218,8 @@ def _newest(contact: StationContact, reports: VehicleReports) -> VehicleReports:
     order = np.lexsort((-np.arange(count), reports.sent, rows))
     last = order[np.append(np.diff(rows[order]) != 0, True)]
     last.sort()
-    return reports.chosen(last[reports.sent[last] > contact.stamp[rows[last]]])
+    last = last[reports.sent[last] > contact.stamp[rows[last]]]
+    return VehicleReports(*(values[last] for values in reports))
 
 
 def _notable(state: MissionData, contact: StationContact, reports: VehicleReports, tolerance: float) -> Bools:
@@ -290,28 +291,21 @@ def update_contacts(state: MissionData, contact: StationContact) -> None:
     contact.lost |= gone
     for row in np.flatnonzero(gone).tolist():
         state.log_event("contact_lost", state.fleet.vehicles[row])
-    if contact.rules.action != "continue":
-        _assume_alone(state, contact, silent)
+    acts_alone = ~contact.assumed & (silent > contact.rules.timeout) & (contact.rules.action != "continue")
+    for row in np.flatnonzero(acts_alone).tolist():
+        vehicle = state.fleet.vehicles[row]
+        resting = vehicle.current is None
+        _give_back(state, contact, vehicle)
+        if not resting and contact.rules.action == "hold":
+            _stop(state, vehicle, "transit")
+        elif not resting:
+            go_home(state, vehicle, as_pose(contact.poses[row]))
     under_way = np.isfinite(state.fleet.due)
     overdue = contact.lost & under_way & (state.time > state.fleet.route_until + contact.rules.timeout)
     for row in np.flatnonzero(overdue).tolist():
         vehicle = state.fleet.vehicles[row]
         _give_back(state, contact, vehicle)
         _stop(state, vehicle, "missing")
-
-
-def _assume_alone(state: MissionData, contact: StationContact, silent: Floats) -> None:
-    """Give the tasks of vehicles to others that were silent (s) for the time-out."""
-    for row in np.flatnonzero(~contact.assumed & (silent > contact.rules.timeout)).tolist():
-        vehicle = state.fleet.vehicles[row]
-        resting = vehicle.current is None
-        _give_back(state, contact, vehicle)
-        if resting:
-            continue
-        if contact.rules.action == "hold":
-            _stop(state, vehicle, "transit")
-        else:
-            go_home(state, vehicle, as_pose(contact.poses[row]))
 
 
 def _stop(state: MissionData, vehicle: MissionVehicle, status: Status) -> None:

@@ -346,7 +346,10 @@ class MissionData:
     def pass_legs(self, vehicle: MissionVehicle, tolerance: float) -> None:
         """Advance a vehicle over all legs whose end it has passed to within `tolerance` (m)."""
         for leg in self.fleet.pass_legs(vehicle, self.time, tolerance):
-            self._leave(vehicle, leg)
+            job = None if leg.kind != "coverage" else self.tasks[str(leg.task)]
+            if job is not None and job.state != "completed":  # by another vehicle, while this one was not in contact
+                job.state, job.completed, job.doing = "completed", self.time, False
+                self.log_event("completed", vehicle, leg.task)
             if vehicle.current is None:
                 self.set_status(vehicle, vehicle.at_rest)
             else:
@@ -381,11 +384,3 @@ class MissionData:
             job.doing, job.started = True, self.time
             late = self.time - task.closes
             self.log_event("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
-
-    def _leave(self, vehicle: MissionVehicle, leg: Leg) -> None:
-        if leg.kind == "coverage":
-            job = self.tasks[str(leg.task)]
-            if job.state == "completed":  # by another vehicle, while this one was not in contact
-                return
-            job.state, job.completed, job.doing = "completed", self.time, False
-            self.log_event("completed", vehicle, leg.task)

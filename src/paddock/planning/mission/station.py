@@ -51,10 +51,6 @@ class VehicleReports(NamedTuple):
         own = self.rows, self.number, self.alone, self.progress, self.finished
         return VehicleReport(*(values[k].item() for values in own))
 
-    def chosen(self, which: Any) -> "VehicleReports":
-        """Return those that a mask or an array of indices selects."""
-        return VehicleReports(*(values[which] for values in self))
-
 
 def issued_from(saved: Any) -> dict[int, dict[int, RouteInputs]]:
     """Return routes by row and number."""

@@ -82,14 +82,15 @@ class TransitTables:
         walls, sets = self._stacked
         return Detours(self._pieces[0], self.start, self.ways, self.home, sets, *walls)
 
-    def find_all(self, kind: int) -> None:
-        """Find the ways of all vehicles of a class."""
+    def find_all(self) -> None:
+        """Find the ways of all vehicles."""
         a, t = len(self.problem.vehicles), self.home.shape[1]
-        own = np.flatnonzero(self.class_of == kind)
         tasks = np.arange(t)
-        begins = np.repeat(np.append(own, a + tasks), t), np.tile(a + tasks, len(own)), own
-        ends = np.tile(tasks, len(own) + t), np.repeat(t + own, t), t + own
-        self.find(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
+        for kind in range(len(self.jobs)):
+            own = np.flatnonzero(self.class_of == kind)
+            begins = np.repeat(np.append(own, a + tasks), t), np.tile(a + tasks, len(own)), own
+            ends = np.tile(tasks, len(own) + t), np.repeat(t + own, t), t + own
+            self.find(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
 
     def find(self, kind: int, begins: Ints, ends: Ints) -> None:
         """Find the ways of a class of vehicles from begins to ends, pair by pair (p,)."""
