@@ -542,8 +542,7 @@ class FleetTracks:
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """Return the heights (m) of the paths at the vehicles' positions; `otherwise` for vehicles without a path."""
-        has = self.column("last", rows) > self.column("first", rows)
-        k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+        has, k = self._path_rows(rows)
         on = self.behaviour.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
@@ -563,10 +562,14 @@ class FleetTracks:
             positions[:, blind] = self._remembered(rows[blind])
         return positions
 
+    def _path_rows(self, rows: Ints) -> tuple[NDArray[np.bool_], Ints]:
+        """Return whether vehicles have a path, and the rows of the table that they are on, 0 without a path."""
+        has = self.column("last", rows) > self.column("first", rows)
+        return has, np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+
     def _remembered(self, rows: Ints) -> Floats:
         """Return the positions (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
-        has = self.column("last", rows) > self.column("first", rows)
-        k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+        has, k = self._path_rows(rows)
         positions = np.zeros((2, len(rows)))
         path_positions(self.behaviour.path, k, self.column("inside", rows), positions)
         return np.where(has, positions, [self.column("x", rows), self.column("y", rows)])

@@ -341,10 +341,14 @@ class Mission(MissionData):
         self._check_new("task", task.name, self.tasks)
         self.queue.append(ScheduledEvent(self.time, task=task))
 
+    def check_vehicle(self, spec: Vehicle) -> None:
+        """Refuse an impossible vehicle, and one with the name of another."""
+        self._check_new("vehicle", spec.name, self.fleet.row_of)
+        Problem((spec,), (), (), self.setup.problem.wind)
+
     def add_vehicle(self, spec: Vehicle) -> None:
         """Add a vehicle."""
-        self._check_new("vehicle", spec.name, self.fleet.row_of)
-        Problem((spec,), (), (), self.setup.problem.wind)  # raises for an impossible vehicle
+        self.check_vehicle(spec)
         self.queue.append(ScheduledEvent(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
