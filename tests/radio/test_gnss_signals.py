@@ -83,8 +83,8 @@ def run(signals: np.ndarray, now: float, level: float, active: float = 1.0, dela
     """One update of one receiver and one spoofer: 3 dB of margin, 1 s to capture, 2 m/s to the east."""
     rules, ways = np.array([[2.0], [1.0], [delay]]), np.array([[0.0], [0.0], [0.0], [2.0], [0.0], [0.0]])
     weights, aimed = np.array([active / 1.5]), np.ones((1, 1))
-    given = levels_of(level), weights, np.zeros(1, np.int64), np.array([active]), aimed, rules, ways, signals
-    g.update_signals(1, 0, now, 0.1, *given)
+    arguments = levels_of(level), weights, np.zeros(1, np.int64), np.array([active]), aimed, rules, ways, signals
+    g.update_signals(1, 0, now, 0.1, *arguments)
 
 
 def open_sky() -> np.ndarray:
@@ -144,11 +144,11 @@ def test_the_fix_is_lost_below_28_db_and_returns_after_the_reacquisition() -> No
     for _ in range(20):  # strong enough to be tracked, too weak to be found again
         reading, memory = sample(memory, Signal(cn0=ACQUIRED - 1.0))
         assert reading.fix == 0.0
-    found = []
+    rows = []
     for _ in range(15):
         reading, memory = sample(memory, Signal())
-        found.append(reading.fix)
-    assert found.index(3.0) == 9  # the tenth sample at 5 Hz: 2 s
+        rows.append(reading.fix)
+    assert rows.index(3.0) == 9  # the tenth sample at 5 Hz: 2 s
 
 
 def test_satellites_fall_one_by_one() -> None:
@@ -160,8 +160,8 @@ def test_noise_grows_as_the_signals_weaken() -> None:
     spread = {}
     for cn0 in (44.5, 38.0, 30.0):
         draws = [sample(BLANK, Signal(cn0=cn0), tick, Options(walk=0.0))[0] for tick in range(3000)]
-        assert draws[0].horizontal_error == pytest.approx(np.std([one.x for one in draws]), rel=0.05)
-        assert draws[0].vertical_error == pytest.approx(np.std([one.z for one in draws]), rel=0.05)
+        assert draws[0].horizontal_error == pytest.approx(np.std([draw.x for draw in draws]), rel=0.05)
+        assert draws[0].vertical_error == pytest.approx(np.std([draw.z for draw in draws]), rel=0.05)
         spread[cn0] = draws[0].horizontal_error
     assert spread[44.5] == 0.5
     added = code_variance(38.0) - code_variance(44.5)

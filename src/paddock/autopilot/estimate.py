@@ -9,6 +9,7 @@ from typing import NamedTuple
 from paddock.compute.scalars import cos, sin
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS
 
+GRAVITY = 9.80665  # m/s2
 Ned = tuple[float, float, float]  # north, east and down of a local frame's origin, m
 
 
@@ -69,7 +70,7 @@ def wrap(angle: float) -> float:
 
 
 def on_earth(latitude: float, longitude: float, altitude: float) -> bool:
-    """Return whether a place (deg, deg, m) can be that of a vehicle."""
+    """Return whether a position (deg, deg, m) can be that of a vehicle."""
     return abs(latitude) <= 90.0 and abs(longitude) <= 180.0 and abs(altitude) <= MOST_ALTITUDE
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from paddock.autopilot.contract import PWM_MAX, PWM_MIN, drives
 from paddock.autopilot.control import copter as at
+from paddock.autopilot.estimate import GRAVITY
 from paddock.autopilot.failsafe import ACCEL, BARO, GPS, GYRO, MAG
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.rc import THROTTLE
@@ -52,7 +53,6 @@ MANUAL_THROTTLE = ("STABILIZE", "ACRO", "MANUAL", "FBWA")
 DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "POSHOLD", "STEERING")
 CALIBRATION = 241  # MAV_CMD_PREFLIGHT_CALIBRATION
 CALIBRATION_SAMPLES = 50  # at 50 Hz
-GRAVITY = 9.80665
 MAX_GYRO_BIAS = 0.1  # rad/s: a larger mean is a rotation
 MAX_GYRO_SPREAD, MAX_ACCEL_SPREAD = 0.05, 0.4  # rad/s, m/s2: standard deviation of a vehicle that stands
 MAX_PRESSURE_SPREAD = 30.0  # Pa
@@ -263,7 +263,9 @@ class Calibration:
 
     def _problem(self) -> str:
         """Return why the samples cannot be used, or an empty string."""
-        means, spreads = self._means(), self._spreads()
+        means = self._means()
+        pairs = zip(self.squares, means, strict=True)
+        spreads = [sqrt(max(square / self.count - mean * mean, 0.0)) for square, mean in pairs]
         estimate = self.autopilot.estimate
         if estimate.position_ok and hypot(estimate.vn, estimate.ve, estimate.vd) > MAX_SPEED:
             return "vehicle moves"
@@ -282,10 +284,6 @@ class Calibration:
 
     def _means(self) -> list[float]:
         return [total / self.count for total in self.sums]
-
-    def _spreads(self) -> list[float]:
-        pairs = zip(self.squares, self._means(), strict=True)
-        return [sqrt(max(square / self.count - mean * mean, 0.0)) for square, mean in pairs]
 
     def _finish(self, problem: str) -> None:
         """Apply, and send the final answer."""

@@ -1,7 +1,6 @@
 """An unmodified ArduPilot as the autopilot of a vehicle: it sends servo packets and waits for the state after them."""
 
 import select
-import socket
 from math import isfinite
 from time import monotonic
 from typing import ClassVar
@@ -12,7 +11,7 @@ from paddock.autopilot.contract import Autopilot
 from paddock.autopilot.vehicle_data import COLUMN, RANGEFINDERS, ActuatorCommands, SensorData
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.ardupilot_frames import ArduPilotFrame, find_frame, json_port
-from paddock.sitl.external_autopilot import DEBUGGING, bound_socket, tick_after
+from paddock.sitl.external_autopilot import DEBUGGING, ExternalAutopilot
 from paddock.wire import WireError
 from paddock.wire import ardupilot_json as line
 from paddock.wire.ardupilot_json import LineWriter, ServoPacket, decode_servos
@@ -53,7 +52,7 @@ SENT = np.array(
 FIRST_RANGE = 1 + SENT.tolist().index(COLUMN["range_1"])  # in the numbers of a line
 
 
-class ArduPilotAutopilot(Autopilot):
+class ArduPilotAutopilot(ExternalAutopilot):
     """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
 
     `dt` s is the step of the world. With `lockstep=False` neither side waits: a packet is answered on arrival.
@@ -71,7 +70,7 @@ class ArduPilotAutopilot(Autopilot):
         port: int | None = None,
         lockstep: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(dt, instance, address, json_port(instance) if port is None else port, ticks=1)
         self.frame = find_frame(frame) if isinstance(frame, str) else frame
         longest = self.frame.longest_dt
         if longest is not None and dt > longest * (1.0 + 1e-9):  # 1/720 s is not too long for 720 Hz
@@ -82,14 +81,9 @@ class ArduPilotAutopilot(Autopilot):
         if not 0.0 < dt * 1e6 < LONGEST_US:
             wrong = f"a world step of {dt:g} s cannot be lockstepped"
             raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
-        self.instance, self.lockstep = instance, lockstep
-        self._address = address
-        self.port = json_port(instance) if port is None else port  # UDP; 0: a free one, known after `open`
-        self._socket: socket.socket | None = None
+        self.lockstep = lockstep
         self._poll = select.poll()
-        self._dt_us = dt * 1e6
         self._rate = 0  # Hz, of the last packet
-        self._ticks = 1  # that it requested
         self._restart_time()
         self._ranged: set[int] = set()  # rangefinders with a measurement, by their numbers in a line
         self._ranges, self._lost = b"", list[int]()  # the last measurements; those of `_ranged` without a target
@@ -98,9 +92,9 @@ class ArduPilotAutopilot(Autopilot):
         self._sensors: SensorData | None = None
         self._peer: Address | None = None
         self._live = False
-        self._heard_at = 0.0  # wall s
+        self._received_at = 0.0  # wall s
         self._count: int | None = None  # of the last frame
-        self._owing = False  # a packet is unanswered
+        self._unanswered = False  # a packet is unanswered
         self._reply = b""
         self._writer = LineWriter(SECTIONS, "" if lockstep else ',"no_lockstep":1')
         self._numbers = np.zeros(self._writer.count)  # of a line: the timestamp, then those of `SENT`
@@ -115,17 +109,15 @@ class ArduPilotAutopilot(Autopilot):
     @property
     def period_us(self) -> int:
         """As the last packet asked; the poll period while none is connected."""
-        return max(1, round(self._ticks * self._dt_us)) if self._live else IDLE_PERIOD_US
+        return super().period_us if self._live else IDLE_PERIOD_US
 
     def next_us(self, time_us: int) -> int:
         """Return the time of the tick that the last packet asked for."""
-        return tick_after(time_us, self._ticks, self._dt_us) if self._live else super().next_us(time_us)
+        return super().next_us(time_us) if self._live else Autopilot.next_us(self, time_us)
 
     def open(self) -> None:
         """Bind the port; PaddockError if it is in use."""
-        if self._socket is None:
-            self._socket = bound_socket("ArduPilot", "udp", self._address, self.port, "another Paddock, Gazebo")
-            self.port = self._socket.getsockname()[1]
+        if self._bind("udp", "another Paddock, Gazebo") and self._socket is not None:
             self._poll.register(self._socket, select.POLLIN)
         self.status.note = self._waiting_note()
 
@@ -135,7 +127,7 @@ class ArduPilotAutopilot(Autopilot):
             self._poll.unregister(self._socket)
             self._socket.close()
             self._socket = None
-        self._lose("closed")
+        self._disconnect("closed")
         self._peer = None
 
     def reset(self) -> None:
@@ -150,14 +142,14 @@ class ArduPilotAutopilot(Autopilot):
     def offer(self, sensors: SensorData) -> None:
         """Answer the packet that asked for this state."""
         self._sensors = sensors
-        if self._owing:
+        if self._unanswered:
             self._answer(sensors)
-        elif self._live and monotonic() - self._heard_at >= SILENT_AFTER:
-            self._lose(self.diagnosis())  # the world continues without it
+        elif self._live and monotonic() - self._received_at >= SILENT_AFTER:
+            self._disconnect(self.diagnosis())  # the world continues without it
 
     def collect(self, timeout: float) -> ActuatorCommands | None:
         """Return the commands of a new packet; duplicates are answered here, without a step."""
-        if self._owing and self.lockstep:
+        if self._unanswered and self.lockstep:
             self._service(0.0)
             return self._commands
         left = timeout if self.lockstep else 0.0
@@ -168,8 +160,8 @@ class ArduPilotAutopilot(Autopilot):
                 return self._commands if self._live and not self.lockstep else None
         return self._commands
 
-    def _lose(self, note: str) -> None:
-        self._live = self.status.connected = self._owing = False
+    def _disconnect(self, note: str) -> None:
+        self._live = self.status.connected = self._unanswered = False
         self.status.note = note
 
     def _service(self, timeout: float) -> bool:
@@ -202,42 +194,36 @@ class ArduPilotAutopilot(Autopilot):
         except OSError as error:
             self.status.note = f"cannot reply to {self._peer[0]}:{self._peer[1]}: {error.strerror}"
 
-    def _reject(self, why: str) -> None:
-        self.status.rejected += 1
-        self.status.note = why
-
     def _admit(self, source: Address) -> bool:
         """Accept the peer, or a restarted one: it uses another port while the old one is silent."""
         now = monotonic()
         if source != self._peer:
-            if self._live and now - self._heard_at < TAKEOVER_AFTER:
+            if self._live and now - self._received_at < TAKEOVER_AFTER:
                 where = f"udp {self._address}:{self.port}"
                 self._reject(f"refused {source[0]}:{source[1]}: {where} has another ArduPilot; start it with -I")
                 return False
             known, self._peer = self._peer, source
-            self._count, self._owing = None, False  # its next frame is the first
+            self._count, self._unanswered = None, False  # its next frame is the first
             self._restart_time()
             if known is not None:
                 self._restarted()
-        self._heard_at = now
+        self._received_at = now
         if not self._live:
             self._live = self.status.connected = True
             self.status.note, self._rate = "", 0
         return True
 
     def _restarted(self) -> None:
-        self.status.restarts += 1
         self._restart_time()
-        self._owing = False
-        for listener in self.on_restart:
-            listener()
+        self._unanswered = False
+        self._report_restart()
 
     def _take(self, packet: ServoPacket) -> bool:
         """Apply a packet; return whether it is a new frame."""
         before, self._count = self._count, packet.frame_count
         if before == self._count:  # the reply may be lost: repeat it; a frame without a reply gets it when due
             self.status.duplicates += 1
-            if not self._owing and self._reply:
+            if not self._unanswered and self._reply:
                 self._send(self._reply)
             return False
         if before is not None and self._count < before and (before, self._count) != (LAST_COUNT, 0):
@@ -249,7 +235,7 @@ class ArduPilotAutopilot(Autopilot):
             self.frame.apply(packet.pwm, self._commands.row)
             self.status.armed = self._commands.row.item(0) > 0.5
         self.status.exchanges += 1
-        self._owing = True
+        self._unanswered = True
         if not self.lockstep and self._sensors is not None:
             self._answer(self._sensors)
         return True
@@ -271,7 +257,7 @@ class ArduPilotAutopilot(Autopilot):
         except InvalidValueError as error:
             self.status.note = f"no reply to ArduPilot: {error}"
             return
-        self._owing = False
+        self._unanswered = False
         self._send(self._reply)
 
     def _advance(self, time_us: float) -> float | None:
@@ -307,7 +293,7 @@ class ArduPilotAutopilot(Autopilot):
         """Return what is known of a silent peer."""
         if self._peer is None:
             return self._waiting_note()
-        silent = monotonic() - self._heard_at
+        silent = monotonic() - self._received_at
         return (
             f"ArduPilot {self.frame.name} {self.instance} at {self._peer[0]}:{self._peer[1]} silent for {silent:.1f} s "
             f"after frame {self._count}: has it exited or stopped? Restart it to continue; {DEBUGGING}"

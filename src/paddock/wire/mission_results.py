@@ -1,11 +1,12 @@
-"""The state of a mission at one tick, as local simulations and clients return it, and its form on the wire."""
+"""The state of a mission at one tick: what local simulations and clients return, and what pages show."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Place = tuple[float, float]  # x, y in m
 
 
 class LogEntry(NamedTuple):
@@ -66,22 +67,48 @@ class MissionView(NamedTuple):
     log: tuple[LogEntry, ...]
 
 
-def tree_of(view: MissionView) -> dict[str, Any]:
-    """Return a view as plain values and arrays."""
-    rows = {name: [row._asdict() for row in getattr(view, name)] for name in ("tasks", "zones", "vehicles")}
-    tree = {**view._asdict(), **rows, "log": list(map(list, view.log))}
-    return {"members" if name == "vehicles" else name: value for name, value in tree.items()}
+TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
+MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted", "missing"]
 
 
-def view_from(tree: dict[str, Any]) -> MissionView:
-    """Return the view of a tree, the inverse of `tree_of`; lists and tuples are equivalent."""
-    vehicles = (VehicleView(**{**vehicle, "ahead": tuple(vehicle["ahead"])}) for vehicle in tree["members"])
-    return MissionView(
-        tree["time"],
-        tuple(TaskView(**task) for task in tree["tasks"]),
-        tuple(ZoneView(**zone) for zone in tree["zones"]),
-        tuple(vehicles),
-        tree["finished"],
-        dict(tree["metrics"]),
-        tuple(LogEntry(*entry) for entry in tree["log"]),
-    )
+class TaskTree(TypedDict):
+    """A task. `move_task` sets x and y; the outline is a point, a line or a closed ring."""
+
+    name: str
+    kind: str
+    state: TaskState
+    x: float
+    y: float
+    heading: float | None
+    outline: list[Place]
+    vehicle: str | None
+    reason: str
+
+
+class ZoneTree(TypedDict):
+    """A no-fly zone: a closed ring, its floor and its ceiling in m."""
+
+    name: str
+    outline: list[Place]
+    floor: float | None
+    ceiling: float | None
+
+
+class MemberTree(TypedDict):
+    """A vehicle of the mission: m travelled, range in m, and the tasks ahead."""
+
+    id: int | None
+    name: str
+    status: MemberStatus
+    travelled: float
+    range: float | None
+    tasks: list[str]
+
+
+class MissionTree(TypedDict):
+    """A mission; its base is x, y, z in m and the heading in rad."""
+
+    tasks: list[TaskTree]
+    zones: list[ZoneTree]
+    members: list[MemberTree]
+    base: list[float]

@@ -1,14 +1,15 @@
 """Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.wire.mission_results import MissionTree, Place
+
 Range = tuple[int, int]  # first and count of consecutive numbers
 Point = tuple[float, float, float]  # x, y, z in m
-Place = tuple[float, float]  # x, y in m
 Quaternion = tuple[float, float, float, float]  # x, y, z, w
 
 
@@ -59,6 +60,12 @@ class RosterTree(TypedDict):
     fleets: list[FleetTree]
 
 
+TransformTree = NewType("TransformTree", dict[str, Any])
+"""A `world.transforms.Transform`: position and quaternion."""
+PlacedMarkerTree = NewType("PlacedMarkerTree", dict[str, Any])
+"""A `world.markers.PlacedMarker`: the fields of the marker, since, expires (null: never), source."""
+
+
 class FrameTree(TypedDict):
     """A named frame with its last pose in its parent."""
 
@@ -107,7 +114,10 @@ class ArrayTree(TypedDict):
 
 
 class FleetInfoTree(TypedDict):
-    """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like."""
+    """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like.
+
+    `parameters` are in the units of the model, null if not finite; those in `varying` differ between vehicles.
+    """
 
     name: str
     count: int
@@ -121,6 +131,8 @@ class FleetInfoTree(TypedDict):
     columns: list[ColumnTree]
     arrays: list[ArrayTree]
     sensors: list[str]
+    parameters: dict[str, float | None]
+    varying: list[str]
 
 
 class EventRecord(NamedTuple):
@@ -154,7 +166,10 @@ class RecordingTree(TypedDict):
 
 
 class MetadataTree(TypedDict):
-    """The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller."""
+    """The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller.
+
+    `web` is the address of the page: {port}.
+    """
 
     name: str
     description: str
@@ -171,6 +186,7 @@ class MetadataTree(TypedDict):
     scenario: dict[str, Any]
     fleets: list[FleetInfoTree]
     recording: RecordingTree | None
+    web: dict[str, int] | None
 
 
 class InspectedTree(TypedDict):
@@ -422,53 +438,6 @@ class BehaviourOverride(NamedTuple):
     ids: Annotated[NDArray[np.int64], ArrayInJson(list[Range])]
     behaviour: str
     options: dict[str, Any]
-
-
-TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
-MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted", "missing"]
-
-
-class TaskTree(TypedDict):
-    """A task. `move_task` sets x and y; the outline is a point, a line or a closed ring."""
-
-    name: str
-    kind: str
-    state: TaskState
-    x: float
-    y: float
-    heading: float | None
-    outline: list[Place]
-    vehicle: str | None
-    reason: str
-
-
-class ZoneTree(TypedDict):
-    """A no-fly zone: a closed ring, its floor and its ceiling in m."""
-
-    name: str
-    outline: list[Place]
-    floor: float | None
-    ceiling: float | None
-
-
-class MemberTree(TypedDict):
-    """A vehicle of the mission: m travelled, range in m, and the tasks ahead."""
-
-    id: int | None
-    name: str
-    status: MemberStatus
-    travelled: float
-    range: float | None
-    tasks: list[str]
-
-
-class MissionTree(TypedDict):
-    """A mission; its base is x, y, z in m and the heading in rad."""
-
-    tasks: list[TaskTree]
-    zones: list[ZoneTree]
-    members: list[MemberTree]
-    base: list[float]
 
 
 class ProblemTree(TypedDict):

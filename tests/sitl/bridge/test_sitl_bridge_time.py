@@ -52,8 +52,8 @@ def flown(simulator: Any, make_bridge: Any) -> Iterator[Callable[..., tuple[Simu
         return sim, bridge
 
     yield make
-    for one in made:
-        one.close()
+    for vehicle in made:
+        vehicle.close()
 
 
 def test_in_lockstep_no_tick_passes_an_unanswered_autopilot(autopilot: Any, flown: Any) -> None:
@@ -227,7 +227,8 @@ def test_an_engine_that_stops_interrupts_the_exchange(bridge: Any, simulator: An
     bridge.register(simulator())
     mute = autopilot()
     mute.silent = True
-    bridge.spawn(rover(1), mute, "sim").policy = TimeoutPolicy(0.03, Fallback.HOLD)
+    bridge.spawn(rover(1), mute, "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.HOLD)
     bridge.running = lambda: bridge.counts()["timeout"] == 0
     with pytest.raises(HaltedError):
         bridge.exchange(0)

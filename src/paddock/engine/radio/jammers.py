@@ -38,13 +38,13 @@ from paddock.radio.links.table import (
     SHARE,
     SPREAD,
     Bools,
-    Links,
     packet_error,
 )
 from paddock.radio.packets.messages import rules_of
 from paddock.radio.packets.queues import denied_shares
 from paddock.radio.physics.signal import decibels, power_ratio
 from paddock.scenario.radio_types import MessagesSection
+from paddock.wire.radio_results import Links
 
 if TYPE_CHECKING:
     from paddock.engine.radio.packets import MessageStage

@@ -27,11 +27,11 @@ from paddock.radio.links.table import (
     STATION,
     UPLINK,
     Bools,
-    Links,
     fill_status,
     sinr_of,
 )
 from paddock.radio.packets.network import Graph, contacts
+from paddock.wire.radio_results import Links
 
 
 def show_links(

@@ -24,7 +24,7 @@ from paddock.engine.radio.links import among
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import PathTables
 from paddock.radio.links.radios import Floats, Radios
-from paddock.radio.links.table import BANDWIDTH, GROUP, MODULATION, OWNER, SPREAD, Links
+from paddock.radio.links.table import BANDWIDTH, GROUP, MODULATION, OWNER, SPREAD
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets import layout as c
 from paddock.radio.packets.channel_links import (
@@ -54,7 +54,7 @@ from paddock.radio.packets.state import (
 from paddock.radio.physics.signal import power_ratio
 from paddock.radio.settings import checked_options
 from paddock.scenario.radio_types import LONGEST, MessagesSection
-from paddock.wire.radio_results import Received, ServiceTraffic
+from paddock.wire.radio_results import Links, Received, ServiceTraffic
 from paddock.world.fleet import draw_uniforms
 
 ROUNDING = 1e-9  # of a period

@@ -17,10 +17,11 @@ from paddock.engine.radio.roster import HIGHEST_CHANNEL
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import Bands
 from paddock.radio.links.radios import Floats, Radios, group_names
-from paddock.radio.links.table import BANDWIDTH, BURST_ROWS, FREQUENCY, GROUP, WAVEFORM, Links, common_band, no_links
+from paddock.radio.links.table import BANDWIDTH, BURST_ROWS, FREQUENCY, GROUP, WAVEFORM, common_band, no_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets.layout import NEPERS, Ints
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
+from paddock.wire.radio_results import Links
 from paddock.world.fleet import stream_ids
 
 HOP_PURPOSE = 903

@@ -40,7 +40,6 @@ from paddock.radio.links.table import (
     SHARE,
     SPREAD,
     WAVEFORM,
-    Links,
     X,
     Y,
     Z,
@@ -56,7 +55,7 @@ from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phaso
 from paddock.radio.physics.propagation import GROUND_REFLECTION, LOG_DISTANCE, MODELS, loss_db
 from paddock.radio.physics.signal import NO_POWER, WEAKEST, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
-from paddock.wire.radio_results import CoverageGrid, HeardLevels, LinkBudget, Spectrum, SurveyLimits
+from paddock.wire.radio_results import CoverageGrid, HeardLevels, LinkBudget, Links, Spectrum, SurveyLimits
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver

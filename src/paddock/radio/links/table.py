@@ -14,11 +14,12 @@ from paddock.compute.math import absolute, clamp, exp, log, maximum, minimum, se
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.radio.links.collisions import CALM, COLLISION_ROWS, LOAD, MOST_LOST
 from paddock.radio.links.paths import blocking, random_gains
-from paddock.radio.links.radios import CLASS, COLUMN, Floats, Ints
+from paddock.radio.links.radios import CLASS, COLUMN, Floats
 from paddock.radio.physics.antennas import ISOTROPIC, direction, gain_db, polarisation_loss_db, polarisation_share
 from paddock.radio.physics.propagation import loss_db
 from paddock.radio.physics.signal import NEPERS, ber, per
 from paddock.scenario import radio_types
+from paddock.wire.radio_results import Links
 from paddock.world.columns import Column, column_index
 
 PEERS = 6  # neighbours that a snapshot shows
@@ -75,26 +76,6 @@ GROWING = COLUMN.growing
 BURST, SHARE, PERIOD, CYCLE, BEGIN, LENGTH = range(6)
 BURST_ROWS = 6
 MODEL, EXPONENT, REFERENCE, CITY = CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city
-
-
-class Links(NamedTuple):
-    """The links after an update, rows of transmitters that each receiver hears.
-
-    Entries of receiver i are `start[i]:start[i + 1]`; `peer` ascends within a row.
-    """
-
-    tick: int  # of the update
-    start: Ints  # (n + 1,) where the entries of each receiver begin
-    peer: Indices  # (m,) number of the transmitter
-    power: Floats  # (m,) dBm, received
-    sinr: Floats  # (m,) dB, with the mean power of all others
-    per: Floats  # (m,) packet error rate
-    up: Bools  # (m,) 1: usable, with hysteresis
-    interference: Floats  # (n,) mW, mean of all other radios in the receiver's band
-    jamming: Floats  # (n,) mW, of jammers in the receiver's band
-    outside: Ints  # (n,) transmitters whose path is outside the range of its model
-    bursts: Floats  # (BURST_ROWS, n) of the strongest jammer that is not always on
-    collisions: Floats  # (COLLISION_ROWS, m), see `collisions.py`; (COLLISION_ROWS, 0) if no radio transmits at times
 
 
 def no_links(n: int) -> Links:

@@ -60,7 +60,6 @@ from paddock.radio.links.table import (
     SENSITIVITY,
     SHARE,
     WAVEFORM,
-    Links,
     X,
     Y,
     Z,
@@ -69,6 +68,7 @@ from paddock.radio.links.table import (
 )
 from paddock.radio.physics.propagation import FREE_SPACE, LIGHT, LOG_DISTANCE
 from paddock.radio.physics.signal import NEPERS, power_ratio
+from paddock.wire.radio_results import Links
 from paddock.world.layout import BufferPool
 
 LISTED = 256  # places whose candidates a thread lists at a time

@@ -62,7 +62,6 @@ from paddock.radio.links.table import (
     SHARE,
     SPREAD,
     Indices,
-    Links,
     airtime_of,
 )
 from paddock.radio.links.update import LinkUpdate
@@ -71,6 +70,7 @@ from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC
 from paddock.radio.physics.propagation import LIGHT
 from paddock.radio.physics.signal import NEPERS, ber, log1p
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
+from paddock.wire.radio_results import Links
 
 PLACED = [*range(HEIGHT + 1), FREQUENCY]  # rows of the table of radios that change from update to update
 FARTHEST = 1e9  # m
