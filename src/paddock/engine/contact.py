@@ -132,9 +132,9 @@ class ContactStage:
             return candidates.chosen(gathered[:3], gathered[7:10])
         bodies = np.arange(candidates.n) if candidates.crowded else np.unique(candidates.pairs)
         poses = roster.poses(bodies, tick)
-        place, velocity = np.zeros((2, 3, candidates.n))
-        place[:, bodies], velocity[:, bodies] = poses[:3], poses[7:10]
-        return candidates.chosen(place, velocity)
+        position, velocity = np.zeros((2, 3, candidates.n))
+        position[:, bodies], velocity[:, bodies] = poses[:3], poses[7:10]
+        return candidates.chosen(position, velocity)
 
     def _falling(self, roster: Roster, gathered: Floats | None, tick: int) -> Ints:
         """Return the bodies that the ground may hold and that are not asleep."""
@@ -153,11 +153,11 @@ class ContactStage:
         poses = roster.poses(bodies, tick) if gathered is None else gathered
         columns = np.arange(len(bodies)) if gathered is None else bodies
         table: Floats = posed(roster.constants, bodies, poses, columns, roster.falling)
-        places = np.searchsorted(bodies, resting)
-        if len(places):
-            height, slope_x, slope_y, mu = self._ground(*table[:2, places])
+        held = np.searchsorted(bodies, resting)
+        if len(held):
+            height, slope_x, slope_y, mu = self._ground(*table[:2, held])
             up = 1.0 / np.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)
-            table[ROW.ground : ROW.ground + 5, places] = height, -slope_x * up, -slope_y * up, up, mu
+            table[ROW.ground : ROW.ground + 5, held] = height, -slope_x * up, -slope_y * up, up, mu
         return table
 
     def _ground(self, x: Floats, y: Floats) -> Floats:
@@ -286,10 +286,10 @@ class ContactStage:
             return
         roster = self.roster
         bodies = np.arange(roster.constants.shape[1])
-        place = roster.poses(bodies, self.world.clock.tick)[:3]
-        still = np.zeros_like(place)
-        roster.candidates.search(place, still)
-        pairs = roster.candidates.chosen(place, still)
+        position = roster.poses(bodies, self.world.clock.tick)[:3]
+        still = np.zeros_like(position)
+        roster.candidates.search(position, still)
+        pairs = roster.candidates.chosen(position, still)
         roster.candidates.forget()
         table = self._table(roster, bodies, np.zeros(0, np.int64), None, self.world.clock.tick)
         table[7:13], table[ROW.asleep] = 0.0, 0.0
@@ -309,10 +309,10 @@ class ContactStage:
     def _place_of(self, body: int, roster: Roster) -> str:
         """Return where the user wrote the start of a body."""
         name, at = roster.name(body).partition("[")[0], self.scenario.at
-        for entry, place, cones in declared_fleets(self.scenario):
+        for entry, keys, cones in declared_fleets(self.scenario):
             if entry.name == name:
                 key = "spawn" if entry.spawn else "pose" if entry.pose else "name"
-                return at(*place) if cones else at(*place, key)
+                return at(*keys) if cones else at(*keys, key)
         return "vehicles"
 
 
