@@ -31,7 +31,6 @@ from paddock.planning.from_scenario import (
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
 from paddock.planning.solver.methods import find_method
-from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.base import Section, Text, Whole
@@ -404,9 +403,7 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
     assert run.scenario.mission is not None
     specs = vehicles_of(run.scenario, run.scenario.mission, entry)
     for spec in specs:
-        if spec.name in run.mission.fleet.row_of:
-            raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
-    Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # raises for an impossible vehicle
+        run.mission.check_vehicle(spec)
     run.enlist(entry, prepared)
     for spec in specs:
         run.mission.add_vehicle(spec)
