@@ -178,8 +178,9 @@ class PublishStage:
             self._published = None  # no other thread reads it: its buffer returns to the pool before one is taken
         self._show_race()
         blocks, arrays, finish = self.writer.begin_all(self.layout(), tick, self.world.clock.time, self.world.run)
+        environment = self.world.environment
         for program, block, more in zip(self.programs.values(), blocks, arrays, strict=True):
-            program.published.write(block, SnapshotParts(tick, self.world.environment, more))
+            program.published.write(block, SnapshotParts(tick, environment, more))
         self._latest = self._published = finish()
         return self._latest
 

@@ -108,7 +108,7 @@ class FleetProgram:
         """Discard cached poses, after a change of the state outside a tick."""
         self._poses_tick = -1
 
-    def _write_poses(self, poses: Floats) -> None:
+    def _write_poses(self, poses: Floats, _: object = None) -> None:
         """Compute the poses of all vehicles, (13, n or more)."""
         arguments = self.fleet.n, 1, self.fleet.state, *self.parameters.arguments, *self._seat, poses
         if self._run_pose is None:

@@ -51,16 +51,16 @@ class PublishedColumns:
         model: VehicleModel,
         parameters: FleetParameters,
         settings: FleetSettings,
-        write_poses: Callable[[Floats], None],
+        write_poses: Callable[[Floats, Any], None],
         write_report: Callable[[Floats, Floats], None],
     ) -> None:
-        """`write_poses(rows)` and `write_report(rows, environment)` fill rows with the poses and the model's report."""
+        """`write_poses(rows, _)` and `write_report(rows, environment)` fill rows with poses and the model's report."""
         self._fleet, self._model, self._settings = fleet, model, settings
         self._write_poses, self._write_report = write_poses, write_report
         telemetry = (name for name in model.telemetry if parameters.has_battery or name not in BATTERY_COLUMNS)
         self._telemetry = {name: column_index(model.state)[name] for name in telemetry}
         self._race = np.zeros((len(SHOWN), 0))
-        self._groups: dict[bool, list[PublishedGroup]] = {}  # of a large fleet and of others
+        self._groups: dict[bool, list[tuple[PublishedGroup, slice]]] = {}  # of a large fleet and of others
 
     @property
     def race(self) -> Floats:
@@ -77,7 +77,7 @@ class PublishedColumns:
 
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
-        fleet, model, groups = self._fleet, self._model, self._present()
+        fleet, model, groups = self._fleet, self._model, [group for group, _ in self._present()]
         columns = tuple(name for group in groups for name in group.names)
         arrays = tuple(array for group in groups for array in group.arrays)
         ids, members = (fleet.by_key(fleet.tables[name]) for name in ("ids", "members"))
@@ -85,27 +85,28 @@ class PublishedColumns:
 
     def write(self, block: Floats, parts: SnapshotParts) -> None:
         """Fill a snapshot's block (columns, n) and its arrays, vehicles in the order of the members."""
-        if not self._fleet.n:
+        fleet = self._fleet
+        if not fleet.n:
             return
-        first = 0
-        for names, write, _ in self._present():
-            end = first + len(names)
-            write(block[first:end], parts)
-            first = end
-        if not self._fleet.in_order:
+        for (_, write, _), rows in self._groups.get(fleet.n > COMMANDS_SHOWN) or self._present():
+            write(block[rows], parts)
+        if not fleet.in_order:
             for table in (block.T, *parts.arrays.values()):
-                table[:] = table[self._fleet.rows]
+                table[:] = table[fleet.rows]
 
-    def _present(self) -> list[PublishedGroup]:
-        """Return the groups of a fleet of the present size, in the order of the block."""
+    def _present(self) -> list[tuple[PublishedGroup, slice]]:
+        """Return the groups of a fleet of the present size, each with its rows of the block, in their order."""
         large = self._fleet.n > COMMANDS_SHOWN
         if large not in self._groups:
-            self._groups[large] = list(self._listed(large))
+            groups = [group for group in self._listed(large) if group.names]
+            ends = np.cumsum([len(group.names) for group in groups]).tolist()
+            rows = [slice(end - len(group.names), end) for group, end in zip(groups, ends, strict=True)]
+            self._groups[large] = list(zip(groups, rows, strict=True))
         return self._groups[large]
 
     def _listed(self, large: bool) -> Iterator[PublishedGroup]:
         model, settings = self._model, self._settings
-        yield PublishedGroup(POSE_COLUMNS, lambda rows, _: self._write_poses(rows))
+        yield PublishedGroup(POSE_COLUMNS, self._write_poses)
         yield PublishedGroup(tuple(self._telemetry), self._write_telemetry)
         if self.has_report:
             yield PublishedGroup(model.report_columns, lambda rows, parts: self._write_report(rows, parts.environment))

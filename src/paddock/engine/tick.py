@@ -252,9 +252,10 @@ class BehaveStage:
         heard = RadioSenses(self.radio, self.poses, tick, renew) if self.radio.active else None
         report_lost = partial(self._report_lost, tick)
         for program in self.programs.values():
-            program.control.run(self.world, self.poses, dt, report_lost, heard)
-            for row, detail in program.control.broken():  # the tick ends with these alarms
-                self.move.decisions.append((program, Alarm(1, row, NOT_FINITE, detail)))
+            if program.control.acts:
+                program.control.run(self.world, self.poses, dt, report_lost, heard)
+                for row, detail in program.control.broken():  # the tick ends with these alarms
+                    self.move.decisions.append((program, Alarm(1, row, NOT_FINITE, detail)))
 
     def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
         reported = self.world.state.lost_targets
