@@ -8,12 +8,14 @@ import sys
 import threading
 from contextlib import suppress
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import zmq
 
 import paddock
-from paddock.client.session import NoAnswerError
+from paddock.client.session import MOST_RESETS, NoAnswerError
 
 OWNER = """
 import sys, paddock
@@ -61,6 +63,22 @@ def test_the_token_is_needed(serve: Any) -> None:
             sim.step(8)
             sleep(0.02)
         assert seen
+
+
+@pytest.mark.parametrize("token", [None, "a-long-secret"])
+def test_handshakes_that_end_without_a_reason_are_those_of_a_wrong_token(shared: Any, token: str | None) -> None:
+    """A busy server closes the connection before the client has read why; several times in a row it means the same."""
+    denied: list[str] = []
+    with paddock.connect(shared.url, timeout=30) as sim:
+        channel = sim.session.channel
+        session = SimpleNamespace(on_denied=denied.append)
+        with channel._sockets:
+            channel._session, channel._token, connected = session, token, channel._session
+            for _ in range(MOST_RESETS):
+                assert not denied and channel._token == token
+                channel._on_handshake({"event": zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL, "value": 32})
+            channel._session = connected
+        assert len(denied) == (token is None) and channel._token is None
 
 
 def test_a_token_for_a_server_without_one_is_ignored(shared: Any) -> None:

@@ -310,7 +310,13 @@ REST = 0.005
 PAUSE_MS = 100  # ms of polling at a time; heartbeats and timeouts are checked in between
 BEAT_MS, DEAD_MS = 1000, 5000
 WAITING = 10_000  # messages that may wait for this client
-HANDSHAKE_FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+HANDSHAKE_FAILED = (
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_HANDSHAKE_SUCCEEDED  # ends a row of those without a reason
+)
+MOST_RESETS = 8  # handshakes in a row that the server ends without a reason
 
 
 class ClientChannel:
@@ -322,6 +328,7 @@ class ClientChannel:
         self._session = session
         self._context = zmq.Context()
         self._url, self._token = url, token or None
+        self._resets = 0  # handshakes in a row that the server has ended without a reason
         self._published: zmq.Socket[bytes] | None = None
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
@@ -474,11 +481,18 @@ class ClientChannel:
             raise PaddockError(f"{self._url!r} is not a valid address: {error}; e.g. tcp://127.0.0.1:5556") from None
 
     def _on_handshake(self, event: Mapping[str, Any]) -> None:
-        """Handle a refused handshake: of a wrong token, or where only one side has a token."""
-        if event["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH or self._token is None:
+        """Handle a refused handshake: of a wrong token, or where only one side has a token.
+
+        A server may close such a connection before its reason can be read; libzmq then connects again.
+        """
+        kind = event["event"]
+        self._resets = self._resets + 1 if kind == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL else 0
+        if kind == zmq.EVENT_HANDSHAKE_SUCCEEDED or 0 < self._resets < MOST_RESETS:
+            return
+        if kind == zmq.EVENT_HANDSHAKE_FAILED_AUTH or self._token is None:
             self._session.on_denied("the token is wrong: connect with the server's token")
-        elif event["value"] == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH:  # the server has no token
-            self._token = None
+        elif self._resets or event["value"] == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH:  # the server has no token
+            self._token, self._resets = None, 0
             self._disconnect()
             self._connect()
 
