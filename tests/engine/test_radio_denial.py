@@ -8,7 +8,7 @@ import pytest
 import paddock
 from paddock import PaddockError, Simulation
 from paddock.compute.threads import available_threads, limit_threads
-from paddock.radio.packets.layout import BEACONS_HEARD, LEFT
+from paddock.radio.packets.queues import BEACONS_HEARD, LEFT
 from paddock.world.archive import pack, unpack
 
 RADIO = {"bandwidth": 2e6, "bit_rate": 1e6, "power": 10.0, "sensitivity": -90.0, "noise_figure": 0.0}

@@ -5,7 +5,7 @@ import pytest
 
 from paddock.behaviour.rule import find_rule
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.radio.packets.layout import (
+from paddock.radio.packets.queues import (
     MAIL_ARRIVED,
     MAIL_NUMBERS,
     MAIL_REAL,

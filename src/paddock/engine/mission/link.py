@@ -25,8 +25,8 @@ from paddock.planning.mission.vehicles import LONGEST, MEMBER
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Route
-from paddock.radio.packets.layout import MISSION
 from paddock.radio.packets.messages import Post
+from paddock.radio.packets.queues import MISSION
 from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed
 from paddock.world.columns import Floats

@@ -26,7 +26,7 @@ from paddock.radio.links.paths import PathTables
 from paddock.radio.links.radios import Floats, Radios
 from paddock.radio.links.table import BANDWIDTH, GROUP, MODULATION, OWNER, SPREAD, Links
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.packets import layout as c
+from paddock.radio.packets import queues as c
 from paddock.radio.packets.channel_links import (
     Disturbances,
     DisturbanceUpdate,
@@ -36,10 +36,9 @@ from paddock.radio.packets.channel_links import (
     possible_places,
     unplaced_radios,
 )
-from paddock.radio.packets.layout import ChannelLinks, Devices
 from paddock.radio.packets.messages import EVERYONE, Arrivals, Messages, Post
 from paddock.radio.packets.network import Graph, Ints, Network, component_labels, graph_of
-from paddock.radio.packets.queues import denied_slots
+from paddock.radio.packets.queues import ChannelLinks, Devices, denied_slots
 from paddock.radio.packets.state import (
     SERVICE_DELIVERED,
     SERVICE_DROPPED,

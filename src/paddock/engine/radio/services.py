@@ -28,9 +28,9 @@ from paddock.engine.radio.links import Mask
 from paddock.engine.radio.packets import MessageStage, first_turn, turns_by
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.radios import RadioPart, Radios
-from paddock.radio.packets.layout import COMMAND, GOAL, HEARTBEAT
-from paddock.radio.packets.layout import TELEMETRY as TELEMETRY_KIND
 from paddock.radio.packets.messages import Arrivals, Post
+from paddock.radio.packets.queues import COMMAND, GOAL, HEARTBEAT
+from paddock.radio.packets.queues import TELEMETRY as TELEMETRY_KIND
 from paddock.scenario import Scenario
 from paddock.scenario.via import MavlinkViaSection, ViaSection, station_of
 from paddock.wire.radio_results import CommandTraffic, VehicleTelemetry

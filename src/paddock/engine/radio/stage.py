@@ -28,7 +28,14 @@ from paddock.engine.radio.links import (
 from paddock.engine.radio.packets import MessageStage, RadioView
 from paddock.engine.radio.roster import RadioRoster, RadioState, is_of, new_radio_state, put_emitters, with_radios
 from paddock.engine.radio.services import HeartbeatStage, ServiceParts, TelemetryStage, Uplink
-from paddock.engine.radio.tuning import Tuning, links_on_one_channel
+from paddock.engine.radio.tuning import (
+    allocate,
+    allocated_bands,
+    check_channels,
+    checked_allocation,
+    links_on_one_channel,
+    tune,
+)
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.jamming import (
@@ -97,7 +104,6 @@ class RadioStage:
             scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
         )
         self._damaged = damaged
-        self.tuning = Tuning(lambda: self.state.channels)
         self._idle = self.new_state()  # without radio in the scenario
         self.denied = DeniedRadios(self.section)
         self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
@@ -180,8 +186,8 @@ class RadioStage:
     def _tune(self, tick: int) -> None:
         """Set the frequencies of all radios as of a tick, and the transmissions of jammers as of now."""
         roster = self.roster
-        muted = mute(roster.radios, self.state.silent)
-        if self.tuning.tune(roster.radios, self.world.seed, max(tick, 0) / self.world.clock.rate) or muted:
+        muted, time = mute(roster.radios, self.state.silent), max(tick, 0) / self.world.clock.rate
+        if tune(roster.radios, self.state.channels, self.world.seed, time) or muted:
             roster.update.refresh()
         roster.jammers.tune()
 
@@ -363,9 +369,9 @@ class RadioStage:
         if action.verb == "send":
             return RadioAction("send", self.messages.checked(action.arguments))
         if action.verb == "allocate":
-            channels = self.tuning.checked(action.arguments, self.roster.radios)
-            self.roster.check_bands(self.tuning.bands(channels, self.roster.radios))
-            return RadioAction("allocate", channels)
+            arguments = checked_allocation(action.arguments, self.roster.radios)
+            self.roster.check_bands(allocated_bands(arguments, self.roster.radios, self.state.channels))
+            return RadioAction("allocate", arguments)
         if action.verb not in ("jammer", "spoofer"):
             raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
@@ -427,7 +433,8 @@ class RadioStage:
                 add_jamming(table, self.state.doing, levels, jamming)
             return jamming
 
-        for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
+        for name, channel in allocate(arguments, roster.radios, together, jamming_at).items():
+            self.state.channels[name] = channel
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
         self._tune(self.links.tick)
 
@@ -457,7 +464,7 @@ class RadioStage:
         denied = self.denied.always_denied(radios, links)
         if denied.any() and links.up[denied[links.peer]].any():
             raise PaddockError("saved links of radios that jammers keep off the channel are up")
-        self.tuning.check(radios)
+        check_channels(state.channels, radios)
         assert self.messages is not None and self.telemetry is not None and self.heartbeats is not None
         self.messages.check()
         self.uplink.check()
@@ -467,4 +474,5 @@ class RadioStage:
 
     def forget(self, fleet: str) -> None:
         """Discard the channels of a fleet that has no vehicles any more."""
-        self.tuning.forget(fleet)
+        for name in [name for name in self.state.channels if name.partition("/")[0] == fleet]:
+            del self.state.channels[name]

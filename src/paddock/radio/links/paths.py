@@ -115,7 +115,7 @@ def bands_of(group: RadioGroup, jammer: JammerSection | None) -> Bands:
     if jammer is not None and jammer.sweep is not None:
         return [jammer.sweep]
     if radio.hopping is not None:
-        return [(at, at) for at in (radio.frequency + k * radio.channel_spacing for k in radio.hopping.channels)]
+        return [(at, at) for at in map(radio.centre_of, radio.hopping.channels)]
     return [(radio.centre, radio.centre)]
 
 

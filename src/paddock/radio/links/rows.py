@@ -21,23 +21,12 @@ from numpy import empty, float64, int64, uint32, uint64
 from paddock.compute.math import absolute, clamp, exp, floor, log, maximum, minimum, select, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.twin import rebound
-from paddock.radio.links.collisions import (
-    CALM,
-    LEVELS,
-    LOAD,
-    MOST_LOST,
-    add_to_level,
-    clear_levels,
-    lowest_level,
-    met_by,
-    own_load,
-    sum_levels,
-)
 from paddock.radio.links.radios import CURVE, NEEDED_PER, SATURATES, SURVIVAL, Floats, Ints
 from paddock.radio.links.table import (
     BEGIN,
     BITS,
     BURST,
+    CALM,
     CURVE_RATE,
     CYCLE,
     DUTY,
@@ -48,6 +37,7 @@ from paddock.radio.links.table import (
     HEIGHT,
     HOPELESS,
     LENGTH,
+    LOAD,
     MODEL,
     MODULATION,
     NEEDED,
@@ -61,11 +51,24 @@ from paddock.radio.links.table import (
     level_db,
 )
 from paddock.radio.physics.propagation import outside
-from paddock.radio.physics.signal import DECIBELS, NEPERS, ber, log1p
+from paddock.radio.physics.signal import (
+    DECIBELS,
+    LEVELS,
+    MOST_LOST,
+    NEPERS,
+    add_to_level,
+    ber,
+    clear_levels,
+    log1p,
+    lowest_level,
+    met_by,
+    own_load,
+    sum_levels,
+)
 
 # what others see of a radio, in the order of the list: position, edges of the band (Hz), duty per Hz, ...
 LOW, HIGH, DENSITY, SEEN_OWNER, SEEN_GROUP, SEEN_WAVEFORM, WAVE_SQUARE, STRENGTH, GAIN = range(3, 12)
-# of radios that transmit now and then, else 0: 1 / duty; and what `collisions.py` adds up for packets that meet theirs
+# of radios that transmit now and then, else 0: 1 / duty; and what `signal.py` adds up for packets that meet theirs
 INVERSE, SEEN_LOAD, SEEN_PACE = range(12, 15)
 SEEN_ROWS = 15
 BLOCK = 64  # receivers that a thread takes at a time

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, clamp, exp, log, maximum, minimum, select, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.radio.links.collisions import CALM, COLLISION_ROWS, LOAD, MOST_LOST
 from paddock.radio.links.paths import blocking, random_gains
 from paddock.radio.links.radios import CLASS, COLUMN, Floats, Ints
 from paddock.radio.physics.antennas import ISOTROPIC, direction, gain_db, polarisation_loss_db, polarisation_share
 from paddock.radio.physics.propagation import loss_db
-from paddock.radio.physics.signal import NEPERS, ber, per
+from paddock.radio.physics.signal import MOST_LOST, NEPERS, ber, per
 from paddock.scenario import radio_types
 from paddock.world.columns import Column, column_index
 
@@ -74,6 +73,8 @@ GROWING = COLUMN.growing
 # simulated time, from 0 on), begin of a burst within it (s), and its length (s)
 BURST, SHARE, PERIOD, CYCLE, BEGIN, LENGTH = range(6)
 BURST_ROWS = 6
+CALM, LOAD = 0, 1  # rows of `Links.collisions`: SINR (dB) without what packets collide with; load
+COLLISION_ROWS = 2
 MODEL, EXPONENT, REFERENCE, CITY = CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city
 
 
@@ -94,7 +95,7 @@ class Links(NamedTuple):
     jamming: Floats  # (n,) mW, of jammers in the receiver's band
     outside: Ints  # (n,) transmitters whose path is outside the range of its model
     bursts: Floats  # (BURST_ROWS, n) of the strongest jammer that is not always on
-    collisions: Floats  # (COLLISION_ROWS, m), see `collisions.py`; (COLLISION_ROWS, 0) if no radio transmits at times
+    collisions: Floats  # (COLLISION_ROWS, m), see `signal.py`; (COLLISION_ROWS, 0) if no radio transmits at times
 
 
 def no_links(n: int) -> Links:
@@ -103,6 +104,36 @@ def no_links(n: int) -> Links:
     empties = np.zeros(0, np.int32), floats, floats, floats, np.zeros(0, np.uint8)
     zeros = np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros((BURST_ROWS, n))
     return Links(-1, np.zeros(n + 1, np.int64), *empties, *zeros, np.zeros((COLLISION_ROWS, 0)))
+
+
+def renumbered(start: Ints, peer: Any, place: Ints, n: int) -> tuple[Ints, Ints, Ints]:
+    """Return compressed rows of the radios that remain of others: begins, peers, and which entries they are.
+
+    start, peer: the rows before
+    place: new number of each radio, -1: removed
+    n: number of rows after
+    """
+    row, peers = np.repeat(place, np.diff(start)), place[peer]
+    kept = np.flatnonzero((row >= 0) & (peers >= 0))
+    if (np.diff(place[place >= 0]) < 0).any():
+        kept = kept[np.lexsort((peers[kept], row[kept]))]
+    begins = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n))]).astype(np.int64)
+    return begins, peers[kept], kept
+
+
+def moved_links(links: Links, place: Ints, n: int) -> Links:
+    """Return the links of the radios that remain, under their new numbers `place` (-1: removed) of `n`."""
+    start, peer, kept = renumbered(links.start, links.peer, place, n)
+    remain = place >= 0
+    of_radios: dict[str, Any] = {}
+    for name in ("interference", "jamming", "outside", "bursts"):
+        before = getattr(links, name)
+        of_radios[name] = np.zeros((*before.shape[:-1], n), before.dtype)
+        of_radios[name][..., place[remain]] = before[..., remain]
+    entries: dict[str, Any] = {name: getattr(links, name)[kept] for name in ("power", "sinr", "per", "up")}
+    if links.collisions.shape[1]:
+        entries["collisions"] = np.ascontiguousarray(links.collisions[:, kept])
+    return links._replace(start=start, peer=peer.astype(np.int32), **entries, **of_radios)
 
 
 def sinr_of(links: Links) -> Floats:

@@ -20,7 +20,6 @@ from paddock.compute.neighbours import torus_bits
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.radio.links.collisions import COLLISION_ROWS, STEADY_DUTY, duty_load, duty_pace
 from paddock.radio.links.paths import Paths, reaches
 from paddock.radio.links.radios import CLASS, Classes, Floats, Ints, Radios
 from paddock.radio.links.rows import (
@@ -49,6 +48,7 @@ from paddock.radio.links.rows import (
 from paddock.radio.links.table import (
     ANTENNA,
     BANDWIDTH,
+    COLLISION_ROWS,
     DUTY,
     FREQUENCY,
     GROUP,
@@ -68,7 +68,7 @@ from paddock.radio.links.table import (
     no_links,
 )
 from paddock.radio.physics.propagation import FREE_SPACE, LIGHT, LOG_DISTANCE
-from paddock.radio.physics.signal import NEPERS, power_ratio
+from paddock.radio.physics.signal import NEPERS, STEADY_DUTY, duty_load, duty_pace, power_ratio
 from paddock.world.layout import BufferPool
 
 LISTED = 256  # places whose candidates a thread lists at a time

@@ -20,7 +20,8 @@ from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.radio.links.rows import burst_time
 from paddock.radio.links.table import BURST, SHARE
-from paddock.radio.packets.layout import (
+from paddock.radio.packets.network import find_entry, sift_down
+from paddock.radio.packets.queues import (
     ATTEMPTS,
     BEACON,
     BROADCAST,
@@ -45,11 +46,13 @@ from paddock.radio.packets.layout import (
     NO_REPLY,
     NUMBER,
     ON_AIR,
+    OPEN,
     ORIGIN,
     PART,
     PENDING,
     PHASE,
     REPEATED,
+    REPEATS,
     REPLIES,
     REPLY,
     REPLY_AT,
@@ -74,20 +77,15 @@ from paddock.radio.packets.layout import (
     Rules,
     ack_slots,
     airtime,
-    frame_bits,
-    packet_slots,
-)
-from paddock.radio.packets.network import find_entry, sift_down
-from paddock.radio.packets.queues import (
-    OPEN,
-    REPEATS,
     contend,
     deliver,
     discard_expired,
     drop_head,
     enqueue,
+    frame_bits,
     known,
     note_state,
+    packet_slots,
     pause,
     resume,
     schedule,

@@ -21,17 +21,6 @@ from numpy import empty, inf, int32, int64, uint64, zeros
 from paddock.compute.math import absolute, exp, maximum, minimum, sqrt
 from paddock.compute.routine import routine
 from paddock.compute.twin import rebound
-from paddock.radio.links.collisions import (
-    CALM,
-    LOAD,
-    STEADY_DUTY,
-    duty_load,
-    duty_pace,
-    level_of,
-    lowest_level,
-    own_load,
-    split_load,
-)
 from paddock.radio.links.paths import PathTables
 from paddock.radio.links.radios import NEEDED_PER, Floats, Ints, Radios
 from paddock.radio.links.rows import (
@@ -47,11 +36,13 @@ from paddock.radio.links.rows import (
 from paddock.radio.links.table import (
     BITS,
     BURST,
+    CALM,
     DUTY,
     FATAL,
     FREQUENCY,
     GROWING,
     HEIGHT,
+    LOAD,
     MODULATION,
     NOISE,
     OWNER,
@@ -66,10 +57,20 @@ from paddock.radio.links.table import (
     airtime_of,
 )
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.packets.layout import ChannelLinks
-from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC
+from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC, ChannelLinks
 from paddock.radio.physics.propagation import LIGHT
-from paddock.radio.physics.signal import NEPERS, ber, log1p
+from paddock.radio.physics.signal import (
+    NEPERS,
+    STEADY_DUTY,
+    ber,
+    duty_load,
+    duty_pace,
+    level_of,
+    log1p,
+    lowest_level,
+    own_load,
+    split_load,
+)
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
 
 PLACED = [*range(HEIGHT + 1), FREQUENCY]  # rows of the table of radios that change from update to update

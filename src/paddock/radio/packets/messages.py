@@ -16,10 +16,12 @@ from paddock.compute.philox import signed, uniforms
 from paddock.compute.routine import routine
 from paddock.errors import PaddockError
 from paddock.radio.links.table import BURST_ROWS
-from paddock.radio.packets import layout as c
+from paddock.radio.packets import queues as c
 from paddock.radio.packets.channel import close_parts, post_packets, relink_radios, run_channel
-from paddock.radio.packets.layout import (
+from paddock.radio.packets.network import Graph
+from paddock.radio.packets.queues import (
     BITS,
+    DENIED_ROWS,
     FORGED,
     NUMBER,
     NUMBERS,
@@ -37,9 +39,8 @@ from paddock.radio.packets.layout import (
     PacketTables,
     Routes,
     Rules,
+    put_mail,
 )
-from paddock.radio.packets.network import Graph
-from paddock.radio.packets.queues import DENIED_ROWS, put_mail
 from paddock.radio.packets.state import (
     LATEST,
     PacketState,

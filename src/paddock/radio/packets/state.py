@@ -20,12 +20,16 @@ from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.routine import routine
 from paddock.compute.threads import launch
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.packets import layout as c
-from paddock.radio.packets.layout import (
+from paddock.radio.packets import queues as c
+from paddock.radio.packets.queues import (
+    HORIZON,
+    LONGEST_WAIT,
     MAIL_ARRIVED,
     MAIL_NUMBERS,
     MAIL_SENT,
     MAIL_VALUES,
+    OPEN,
+    REPEATS,
     VALUE_COUNT,
     WHOLE_ROWS,
     ChannelLinks,
@@ -35,7 +39,6 @@ from paddock.radio.packets.layout import (
     PacketTables,
     Rules,
 )
-from paddock.radio.packets.queues import HORIZON, LONGEST_WAIT, OPEN, REPEATS
 from paddock.scenario.radio_types import LONGEST, MessagesSection
 from paddock.world.parts import RADIO, array, count, fresh, mapping, part, plain, value
 
