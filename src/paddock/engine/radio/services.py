@@ -59,6 +59,10 @@ class ServiceParts(NamedTuple):
     radios: Callable[[], Radios]  # returns those of the present vehicles
     channel: MessageStage
 
+    def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
+        """Return the fleets that have radios, with them."""
+        return [(self.programs[part.fleet], part) for part in self.radios().parts]
+
     def station(self, via: ViaSection | MavlinkViaSection) -> int:
         """Return the first radio of the station of a way."""
         assert self.scenario.radio is not None
@@ -117,9 +121,7 @@ class Uplink:
 
     def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets whose commands go over the radio, with their radios."""
-        parts = self._parts
-        carried = [(parts.programs[part.fleet], part) for part in parts.radios().parts]
-        return [pair for pair in carried if pair[0].via is not None]
+        return [pair for pair in self._parts.fleets() if pair[0].via is not None]
 
     # sending ---------------------------------------------------------------------------------------------------------
 
@@ -240,25 +242,24 @@ class Uplink:
         self._waits = None
 
 
+def _whole(values: Floats, most: float = LARGEST_COUNT) -> bool:
+    """Return whether values are whole numbers from 0 to `most`."""
+    return bool(((values >= 0.0) & (values <= most) & (values == np.floor(values))).all())
+
+
 def _possible_counts(table: Floats, tick: int) -> bool:
-    latched = table[LATCHED]
-    times = (latched >= 0.0) & (latched <= tick) & (latched == np.floor(latched))
-    if not (times & ((latched == 0.0) | (table[DELIVERED] > 0.0))).all():
-        return False
-    counts = table[[SENT, DROPPED, DELIVERED, WAITS]]
-    whole = bool(((counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))).all())
-    fits = bool((table[SENT] >= table[DROPPED] + table[DELIVERED] + table[WAITS]).all() and (table[WAITS] <= 1.0).all())
-    return whole and fits and bool((np.isfinite(table[DELAY]) & (table[DELAY] >= 0.0)).all())
+    latched = (table[LATCHED] == 0.0) | (table[DELIVERED] > 0.0)
+    whole = _whole(table[LATCHED], tick) and _whole(table[[SENT, DROPPED, DELIVERED, WAITS]])
+    fits = (table[SENT] >= table[DROPPED] + table[DELIVERED] + table[WAITS]) & (table[WAITS] <= 1.0)
+    return whole and bool((latched & fits & np.isfinite(table[DELAY]) & (table[DELAY] >= 0.0)).all())
 
 
 def _possible_packets(packets: Floats, tick: int) -> bool:
     """Return whether a run can have left these numbers of commands (k, ...) at a tick."""
     if not len(packets):
         return True
-    posted, lasting = packets[:, 0], packets[:, 1]
-    good = (posted >= 0.0) & (posted <= tick) & (posted == np.floor(posted))
-    good &= ((lasting == HELD) | (lasting >= 1.0)) & (lasting <= LARGEST_COUNT) & (lasting == np.floor(lasting))
-    return bool(good.all())
+    lasting = packets[:, 1]
+    return _whole(packets[:, 0], tick) and _whole(lasting[lasting != HELD] - 1.0)
 
 
 def station_range(radios: Radios, name: str) -> tuple[int, int]:
@@ -276,27 +277,26 @@ POSE_ROWS = 10  # x, y, z, qx, qy, qz, qw, vx, vy, vz
 NUMBERS = POSE_ROWS + 1
 
 
-class Timetable:
-    """When the vehicles of fleets do something at a rate, each in a random phase: at the first tick after its time."""
+class TimedService:
+    """A service whose packets go from or to vehicles at a rate, in a random phase: at the first tick after its time."""
 
     def __init__(self, parts: ServiceParts, rate_of: Callable[[FleetProgram], float | None], purpose: int) -> None:
         """`rate_of` returns how often per second; None: not at all. `purpose` is that of the draw of phases."""
-        self.parts, self.purpose, self._rate_of = parts, purpose, rate_of
+        self._parts, self._channel, self._purpose, self._rate_of = parts, parts.channel, purpose, rate_of
         self._phases: dict[str, Floats] = {}  # periods, of the vehicles of each fleet
         self._version: tuple[int, ...] = ()
 
     def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets that take part, with their radios; their phases are up to date."""
-        fleets = [(self.parts.programs[part.fleet], part) for part in self.parts.radios().parts]
-        taking_part = [pair for pair in fleets if self._rate_of(pair[0]) is not None]
-        world = self.parts.world
+        taking_part = [pair for pair in self._parts.fleets() if self._rate_of(pair[0]) is not None]
+        world = self._parts.world
         version = world.run, world.roster_version, world.seed
         if version != self._version:
             self._version = version
             own = {part.fleet: program.fleet for program, part in taking_part}
             streams = {name: fleet.by_key(fleet.tables["streams"]) for name, fleet in own.items()}
             self._phases = {
-                fleet: draw_uniforms(world.seed, own, self.purpose, 1)[:, 0] for fleet, own in streams.items()
+                fleet: draw_uniforms(world.seed, own, self._purpose, 1)[:, 0] for fleet, own in streams.items()
             }
         return taking_part
 
@@ -307,42 +307,38 @@ class Timetable:
     def _per_tick(self, program: FleetProgram) -> float:
         rate = self._rate_of(program)
         assert rate is not None
-        return rate / self.parts.world.clock.rate
+        return rate / self._parts.world.clock.rate
 
     def turn(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
         """Return the places of the vehicles of a fleet whose turn it is, in the order of its members."""
         phases, share = self._phases[part.fleet], self._per_tick(program)
         return np.flatnonzero(turns_by(tick, share, phases) > turns_by(tick - 1, share, phases))
 
-    def due(self, tick: int, now: bool) -> int:
-        """Return the tick of the next turn; `now`: this tick, if any fleet takes part."""
+    def due(self, tick: int) -> int:
+        """Return the tick of the next turn; this one if packets may have arrived."""
         taking_part = self.fleets()
-        if not taking_part or now:
+        if not taking_part or self._channel.messages.serves:
             return tick if taking_part else NEVER_DUE
         return min(first_turn(tick, self._per_tick(program), self._phases[part.fleet]) for program, part in taking_part)
 
 
-class TelemetryStage:
+class TelemetryStage(TimedService):
     """Sends the states of vehicles to their stations, and keeps those that arrive."""
 
     name = "telemetry"
 
     def __init__(self, parts: ServiceParts, poses: PoseBlocks, silent: Callable[[], Mask]) -> None:
         """`silent` returns which radios are damaged."""
-        self._parts, self._channel, self._poses, self._silent = parts, parts.channel, poses, silent
-        self.times = Timetable(parts, _rate, PHASE_PURPOSE)
-
-    def due(self, tick: int) -> int:
-        """Return the tick of the next state; this one if some may have arrived."""
-        return self.times.due(tick, self._channel.messages.serves)
+        super().__init__(parts, _rate, PHASE_PURPOSE)
+        self._poses, self._silent = poses, silent
 
     def run(self, tick: int) -> None:
         """Keep what has arrived, then send the states that are due."""
-        taking_part = self.times.fleets()
+        taking_part = self.fleets()
         if self._channel.messages.serves:
             self._keep(taking_part, tick)
         for program, part in taking_part:
-            places = self.times.turn(program, part, tick)
+            places = self.turn(program, part, tick)
             places = places[~self._silent()[part.first_radios(places)]]
             if len(places):
                 self._send(program, part, places, tick)
@@ -395,7 +391,7 @@ class TelemetryStage:
 
     def check(self) -> None:
         """Refuse restored states that no run can have left."""
-        fleets, now = self.times.fleets(), self._parts.world.clock.time
+        fleets, now = self.fleets(), self._parts.world.clock.time
         origins, _, values = self._channel.messages.under_way(TELEMETRY_KIND)
         known = np.zeros(len(origins), bool)
         for program, part in fleets:
@@ -417,10 +413,14 @@ def _rate(program: FleetProgram) -> float | None:
 
 def _possible(table: Floats, now: float) -> bool:
     """Return whether a run can have left this table at a time (s)."""
-    counts = table[[STATES_SENT, STATES_RECEIVED]]
-    whole = (counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))
     times = (table[STATE_TIME] == -1.0) | ((table[STATE_TIME] >= 0.0) & (table[STATE_TIME] <= now + 1e-6))
-    return bool(whole.all() and times.all() and np.isfinite(table).all() and (counts[1] <= counts[0]).all())
+    return bool(times.all() and np.isfinite(table).all() and _received_of_sent(table))
+
+
+def _received_of_sent(table: Floats) -> bool:
+    """Return whether the counts of what was sent and received are possible."""
+    sent, received = table[STATES_SENT], table[STATES_RECEIVED]
+    return _whole(sent) and _whole(received) and bool((received <= sent).all())
 
 
 # heartbeats -----------------------------------------------------------------------------------------------------------
@@ -428,27 +428,22 @@ BEAT_BITS = 8 * 21  # of a heartbeat
 BEAT_PHASE_PURPOSE = 908  # of the random phase of a vehicle's heartbeats
 
 
-class HeartbeatStage:
+class HeartbeatStage(TimedService):
     """Sends heartbeats to the vehicles of built-in autopilots, and counts those that arrive."""
 
     name = "heartbeats"
 
     def __init__(self, parts: ServiceParts) -> None:
-        self._parts, self._channel = parts, parts.channel
-        self.times = Timetable(parts, _beat_rate, BEAT_PHASE_PURPOSE)
-
-    def due(self, tick: int) -> int:
-        """Return the tick of the next heartbeat; this one if some may have arrived."""
-        return self.times.due(tick, self._channel.messages.serves)
+        super().__init__(parts, _beat_rate, BEAT_PHASE_PURPOSE)
 
     def run(self, tick: int) -> None:
         """Count what has arrived, then send what is due."""
-        fleets, arrivals = self.times.fleets(), self._channel.take_service(HEARTBEAT, tick)
+        fleets, arrivals = self.fleets(), self._channel.take_service(HEARTBEAT, tick)
         for program, part in fleets:
             table = program.fleet.tables[HEARTBEATS]
             heard = program.fleet.rows[part.vehicles(arrivals.receiver)[1]]
             np.add.at(table[STATES_RECEIVED], heard, 1.0)
-            places = self.times.turn(program, part, tick)
+            places = self.turn(program, part, tick)
             if len(places):
                 assert program.heartbeat is not None
                 sources, goals = np.full(len(places), self._parts.station(program.heartbeat)), part.first_radios(places)
@@ -466,10 +461,8 @@ class HeartbeatStage:
 
     def check(self) -> None:
         """Refuse restored counts that no run can have left."""
-        for program, _ in self.times.fleets():
-            counts = program.fleet.tables[HEARTBEATS][:, : program.fleet.n]
-            whole = (counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))
-            if not whole.all() or (counts[STATES_RECEIVED] > counts[STATES_SENT]).any():
+        for program, _ in self.fleets():
+            if not _received_of_sent(program.fleet.tables[HEARTBEATS][:, : program.fleet.n]):
                 raise PaddockError(f"saved heartbeats of {program.fleet.name!r} are not valid")
 
 

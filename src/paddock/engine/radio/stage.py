@@ -447,8 +447,8 @@ class RadioStage:
         self.satellites.renew(self.state.links.tick / rate, self.period / rate)
         self.uplink.forget()
         if self.telemetry is not None and self.heartbeats is not None:
-            self.telemetry.times.forget()
-            self.heartbeats.times.forget()
+            self.telemetry.forget()
+            self.heartbeats.forget()
 
     def check(self) -> None:
         """Refuse a loaded state that no run of this scenario can have left at this tick."""

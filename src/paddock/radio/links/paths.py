@@ -333,5 +333,14 @@ class PathTables:
         if self._fading and table.shape[1]:
             numbers = 2.0 * np.pi / LIGHT * table[FREQUENCY]
             fading_phasors(self._waves, np.ascontiguousarray(table[:3]), numbers, self._phasors)
+        self._shade(table[:3], self._shadows)
+
+    def _shade(self, places: Floats, shadows: Floats) -> None:
         for k, (waves, distance) in enumerate(self.fields):
-            shadow_phasors(waves, np.ascontiguousarray(table[:3]), distance, self._shadows[k])
+            shadow_phasors(waves, np.ascontiguousarray(places), distance, shadows[k])
+
+    def at(self, places: Floats) -> Paths:
+        """Return the paths between antennas at other places (3, n), in m, without fading."""
+        shadows = np.zeros((max(len(self.fields), 1), places.shape[1] if self.fields else 1, 2, SHADOW_WAVES))
+        self._shade(places, shadows)
+        return self.paths._replace(phasors=np.zeros((1, 2, WAVES)), shadows=shadows)

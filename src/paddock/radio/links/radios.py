@@ -27,6 +27,7 @@ from paddock.radio.physics.antennas import (
     polarisation_axis,
     sector_antenna,
 )
+from paddock.radio.physics.fading import NONE
 from paddock.radio.physics.signal import (
     MODULATIONS,
     STEADY_DUTY,
@@ -125,6 +126,12 @@ class Classes(NamedTuple):
 
     table: Floats  # (columns, k)
     of: Ints  # (groups, groups) class between two groups
+
+    def without_fading(self) -> "Classes":
+        """Return the classes without small-scale fading: the mean over a few wavelengths."""
+        table = self.table.copy()
+        table[CLASS.fading] = NONE
+        return Classes(table, self.of)
 
 
 class FleetRadios(NamedTuple):

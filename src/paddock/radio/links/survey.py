@@ -52,7 +52,6 @@ from paddock.radio.links.table import (
     pair_gain,
 )
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
 from paddock.radio.physics.propagation import GROUND_REFLECTION, LOG_DISTANCE, MODELS, loss_db
 from paddock.radio.physics.signal import NO_POWER, WEAKEST, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
@@ -153,16 +152,10 @@ class RadioSurvey:
 
     def _levels(self, table: Floats, count: int, sources: int) -> Floats:
         """Return the powers (mW) of the last columns at the first `count` ones, (sources, count)."""
-        classes = self.classes.table.copy()
-        classes[CLASS.fading] = NONE
-        fields = self.tables.fields
-        shadows = np.zeros((max(len(fields), 1), table.shape[1] if fields else 1, 2, SHADOW_WAVES))
-        for k, (waves, distance) in enumerate(fields):
-            shadow_phasors(waves, np.ascontiguousarray(table[:3]), distance, shadows[k])
-        paths = self.tables.paths._replace(phasors=np.zeros((1, 2, WAVES)), shadows=shadows)
         levels = np.zeros((sources, count))
         if sources and count:
-            level_grid(table, count, False, classes, self.classes.of, self.radios.patterns, paths, levels)
+            surroundings = *self.classes.without_fading(), self.radios.patterns, self.tables.at(table[:3])
+            level_grid(table, count, False, *surroundings, levels)
         return levels
 
     def _rated(self, levels: Floats, table: Floats, count: int, heard: int) -> HeardLevels:
