@@ -16,7 +16,6 @@ from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning, unk
 from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
 from paddock.radio.links.paths import PathTables, check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, jammer_radio, radios_of
-from paddock.radio.links.table import BANDWIDTH, FREQUENCY, POWER
 from paddock.radio.physics import satellites as g
 from paddock.radio.physics.signal import power_ratio
 from paddock.scenario import Scenario, VehicleEntry
@@ -250,9 +249,9 @@ class SatelliteField:
             roster.emitters.states[k] = state
         for k, state in zip(roster.spoofers, self.states, strict=True):
             roster.emitters.states[k] = state
-            table[POWER, radios.n + k] = state.power
+            table[COLUMN.power, radios.n + k] = state.power
         from_main = jammers.radios.table[:, jammers.radios.n :]
-        for row in (FREQUENCY, BANDWIDTH, POWER):
+        for row in (COLUMN.frequency, COLUMN.bandwidth, COLUMN.power):
             table[row, radios.n + roster.columns] = from_main[row]
         for part in radios.parts:
             program = self.programs[part.fleet]
@@ -339,7 +338,7 @@ class SatelliteField:
 def jammer_weight(jammers: Jammers, doing: Floats, k: int) -> float:
     """Return the share of a jammer's power that disturbs the satellites' signals, in time and by 1 / Q."""
     column = jammers.radios.table[:, jammers.radios.n + k]
-    frequency, width, share = float(column[FREQUENCY]), float(column[BANDWIDTH]), float(doing[ON, k])
+    frequency, width, share = float(column[COLUMN.frequency]), float(column[COLUMN.bandwidth]), float(doing[ON, k])
     if share == 0.0:
         return 0.0
     if doing[HIGH, k] == 0.0:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.math import absolute, floor, maximum
+from paddock.compute.math import floor, maximum
 from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.engine.events import EVENTS_SHOWN, EventLog
@@ -26,21 +26,7 @@ from paddock.engine.radio.roster import NOT_JAMMED, RadioRoster, RadioState
 from paddock.errors import PaddockError
 from paddock.radio.links.jamming import ON, Jammers, active_share, add_jamming, band_shares, frame_times
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
-from paddock.radio.links.table import (
-    BANDWIDTH,
-    BITS,
-    BURST,
-    FREQUENCY,
-    MODULATION,
-    NOISE,
-    SAME_CHANNEL,
-    SENSITIVITY,
-    SHARE,
-    SPREAD,
-    Bools,
-    Links,
-    packet_error,
-)
+from paddock.radio.links.table import BURST, SHARE, Bools, Links, on_channel, packet_error
 from paddock.radio.packets.messages import rules_of
 from paddock.radio.packets.queues import denied_shares
 from paddock.radio.physics.signal import decibels, power_ratio
@@ -66,7 +52,7 @@ def sensed(radios: Radios, section: MessagesSection) -> Floats:
     n = radios.n
     if section.sharing != "csma":
         return np.full((2, n), np.inf)
-    sense = radios.table[SENSITIVITY, :n] if section.sense is None else np.full(n, section.sense)
+    sense = radios.table[COLUMN.sensitivity, :n] if section.sense is None else np.full(n, section.sense)
     return np.stack([sense, sense + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)])
 
 
@@ -187,17 +173,21 @@ def chance_rows(
     """
     n = jamming.size
     for i in range(n):
-        modulation = int(table[MODULATION, i])
+        modulation = int(table[COLUMN.modulation, i])
         for q in range(deceptive.size):
             k = deceptive[q]
             j = n + k
-            same = absolute(table[FREQUENCY, j] - table[FREQUENCY, i]) <= SAME_CHANNEL * table[BANDWIDTH, i]
             chances[q, i] = 0.0
-            if same and table[MODULATION, j] == modulation and sending[q] > 0.0 and levels[k, i] > 0.0:
+            if (
+                on_channel(table, i, j)
+                and table[COLUMN.modulation, j] == modulation
+                and sending[q] > 0.0
+                and levels[k, i] > 0.0
+            ):
                 mean, there = band_shares(table, i, j, k, doing)
                 others = maximum(jamming[i] - mean * levels[k, i], 0.0)
-                ratio = there * levels[k, i] / (table[NOISE, i] + interference[i] + others)
-                chances[q, i] = 1.0 - packet_error(modulation, ratio * table[SPREAD, i], table[BITS, j])
+                ratio = there * levels[k, i] / (table[COLUMN.noise, i] + interference[i] + others)
+                chances[q, i] = 1.0 - packet_error(modulation, ratio * table[COLUMN.spread, i], table[COLUMN.bits, j])
 
 
 find_chances = routine(chance_rows)
@@ -284,7 +274,7 @@ class DeceptionStage:
                 continue
             origin = None if section.claims is None else self._claimed(view.number_of, section.claims)
             column = roster.radios.n + k
-            frame = int(roster.radios.table[BITS, column]), section.data
+            frame = int(roster.radios.table[COLUMN.bits, column]), section.data
             frame_values = frames, times, self._state().chances[q], int(roster.radios.streams[column]), origin, frame
             before = self._messages.messages.state.number
             state.false_frames += self._messages.messages.forge(*frame_values)

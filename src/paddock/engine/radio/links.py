@@ -16,18 +16,16 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.engine.behaviours import RADIO
 from paddock.engine.events import EventLog
 from paddock.engine.program import FleetProgram
-from paddock.radio.links.radios import Floats, Ints, Radios, growing_loads
+from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios, growing_loads
 from paddock.radio.links.table import (
     CONTACT,
-    DUTY,
-    GROWING,
     LINKS,
     NO_SINR,
-    OWNER,
     STATION,
     UPLINK,
     Bools,
     Links,
+    StatusPart,
     fill_status,
     moved_links,
     renumbered,
@@ -49,21 +47,20 @@ def show_links(
     for part in radios.parts:
         fleet = programs[part.fleet].fleet
         status = fleet.tables[RADIO] if fleet.in_order else fleet.by_key(fleet.tables[RADIO])
-        numbers = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
-        fill_status(*numbers, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
-        own = part.radios
-        rows, best = np.arange(part.n), uplink[own].reshape(part.n, part.slots).argmax(axis=1)
-        of_vehicles = contact[own].reshape(-1, part.slots)[:, 0]  # that of all its radios
+        own = StatusPart(part.n, part.first, part.slots, radios.carried, len(radios.stations))
+        fill_status(own, radios.table, radios.owner, links, sinr_of(links), jammed, accepted, status)
+        rows, best = np.arange(part.n), uplink[part.radios].reshape(part.n, part.slots).argmax(axis=1)
+        of_vehicles = contact[part.radios].reshape(-1, part.slots)[:, 0]  # that of all its radios
         status[CONTACT, : part.n] = of_vehicles if stations else status[LINKS, : part.n] > 0.0
-        status[UPLINK, : part.n] = uplink[own].reshape(part.n, part.slots)[rows, best]
-        status[STATION, : part.n] = station[own].reshape(part.n, part.slots)[rows, best]
+        status[UPLINK, : part.n] = uplink[part.radios].reshape(part.n, part.slots)[rows, best]
+        status[STATION, : part.n] = station[part.radios].reshape(part.n, part.slots)[rows, best]
         if not fleet.in_order:
             fleet.tables[RADIO][:, fleet.rows] = status
 
 
 def radios_in_contact(radios: Radios, links: Links) -> Floats:
     """Return 1 for radios with a route to a station and back, by the rule of routes."""
-    owner = radios.table[OWNER, : radios.n].astype(np.int64)
+    owner = radios.table[COLUMN.owner, : radios.n].astype(np.int64)
     in_contact: Floats = contacts(links.start, links.peer, links.per, links.up, owner, radios.carried).astype(
         np.float64
     )
@@ -179,11 +176,11 @@ def silent_radios(radios: Radios, damaged: DamagedRows) -> Mask:
 
 def mute(radios: Radios, silent: Mask) -> bool:
     """Let silent radios no longer transmit by their duty; return whether one did."""
-    duty = radios.table[DUTY, : radios.n]
+    duty = radios.table[COLUMN.duty, : radios.n]
     if not duty[silent].any():
         return False
     duty[silent] = 0.0
-    radios.table[GROWING] = growing_loads(radios.table[:, : radios.n], radios.table)
+    radios.table[COLUMN.growing] = growing_loads(radios.table[:, : radios.n], radios.table)
     return True
 
 

@@ -23,8 +23,8 @@ from paddock.engine.radio.jammers import sensed, steady_jamming
 from paddock.engine.radio.links import among
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import PathTables
-from paddock.radio.links.radios import Floats, Radios
-from paddock.radio.links.table import BANDWIDTH, GROUP, MODULATION, OWNER, SPREAD, Links
+from paddock.radio.links.radios import COLUMN, Floats, Radios
+from paddock.radio.links.table import Links
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets import queues as c
 from paddock.radio.packets.channel_links import (
@@ -103,13 +103,11 @@ class RadioView(NamedTuple):
 
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
-    n = radios.n
-    table = radios.table[:, :n]
-    rate, duties = table[BANDWIDTH] / table[SPREAD], np.array([group.radio.duty for group in radios.groups])
-    return Devices(
-        *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
-        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), duties[table[GROUP].astype(np.int64)]),
-    )
+    n, table = radios.n, radios.table[:, : radios.n]
+    rate, duties = table[COLUMN.bandwidth] / table[COLUMN.spread], [group.radio.duty for group in radios.groups]
+    group, owner, modulation = (table[k].astype(np.int64) for k in (COLUMN.group, COLUMN.owner, COLUMN.modulation))
+    overhead, bandwidth = np.full(n, section.overhead), table[COLUMN.bandwidth].copy()
+    return Devices(radios.streams[:n], rate, overhead, modulation, bandwidth, owner, np.array(duties)[group])
 
 
 class MessageStage:
@@ -282,7 +280,7 @@ class MessageStage:
         return self._disturbances.find(view.state.placed, view.tables)
 
     def _graph(self, view: RadioView) -> Graph:
-        return graph_of(view.links, view.radios.table[OWNER, : view.radios.n].astype(np.int64))
+        return graph_of(view.links, view.radios.table[COLUMN.owner, : view.radios.n].astype(np.int64))
 
     def _send_beacons(self, view: RadioView, tick: int) -> None:
         """Send the beacons of this tick: one in every period of a vehicle, at a random offset from its begin."""
@@ -311,7 +309,7 @@ class MessageStage:
         view = self.fitted()
         present = np.flatnonzero(~view.silent)
         names = [view.name_of(k) for k in present.tolist()]
-        return Network(tick, among(self._graph(view), present), names, view.radios.table[OWNER, present])
+        return Network(tick, among(self._graph(view), present), names, view.radios.table[COLUMN.owner, present])
 
     def _watch(self, view: RadioView, graph: Graph, tick: int, quiet: bool) -> None:
         """Report components that have split or joined since the last look, of the radios that were there then."""
@@ -448,7 +446,7 @@ class MessageStage:
         """Return the messages that have arrived at a vehicle or station, oldest first; `since`: later numbers only."""
         view = self.fitted()
         first = view.number_of(name)
-        owner = view.radios.table[OWNER, : view.radios.n]
+        owner = view.radios.table[COLUMN.owner, : view.radios.n]
         own = np.flatnonzero(owner == owner[first]).tolist()
         messages = [message for radio in own for message in self.messages.received(radio, tick / self.rate)]
         messages.sort(key=lambda message: (message.arrived, message.number))

@@ -24,7 +24,7 @@ from paddock.errors import PaddockError
 from paddock.radio.links.jamming import WEAK
 from paddock.radio.links.radios import COLUMN, Floats, Ints, turn
 from paddock.radio.links.survey import LEVEL
-from paddock.radio.links.table import NEEDED, NOISE, SENSITIVITY, level_db
+from paddock.radio.links.table import level_db
 from paddock.radio.packets.state import PREDICTED, TRUTH, FleetHeard
 from paddock.radio.physics.signal import DECIBELS
 from paddock.world.columns import Pose, column_index
@@ -71,8 +71,8 @@ def margin_rows(table: Any, n: int, classes: Any, of: Any, patterns: Any, paths:
 
 def needed_dbm(table: Any, i: int) -> float:
     """Return the least power (dBm) of a usable link at a receiver."""
-    noise = DECIBELS * log(table[NOISE, i])
-    return float(maximum(table[SENSITIVITY, i], noise + table[NEEDED, i]))
+    noise = DECIBELS * log(table[COLUMN.noise, i])
+    return float(maximum(table[COLUMN.sensitivity, i], noise + table[COLUMN.needed, i]))
 
 
 def chain_rows(margins: Any, places: Any, present: Any, enough: float, chain: Any) -> float:

@@ -16,8 +16,8 @@ from paddock.compute.routine import routine
 from paddock.engine.radio.roster import HIGHEST_CHANNEL
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import Bands
-from paddock.radio.links.radios import Floats, Ints, Radios, group_names
-from paddock.radio.links.table import BANDWIDTH, BURST_ROWS, FREQUENCY, GROUP, WAVEFORM, Links, common_band, no_links
+from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios, group_names
+from paddock.radio.links.table import BURST_ROWS, Links, common_band, no_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.physics.signal import NEPERS
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, HoppingSection, RadioType
@@ -115,9 +115,9 @@ def tune(radios: Radios, channels: Mapping[str, int], seed: int, time: float) ->
         fixed = channels.get(name, radio.channel)
         centres.append(radio.centre_of(fixed if radio.hopping is None else hop(seed, radio.hopping, time)))
     n = radios.n
-    frequency = np.array(centres)[radios.table[GROUP, :n].astype(np.int64)]
-    changed = not np.array_equal(frequency, radios.table[FREQUENCY, :n])
-    radios.table[FREQUENCY, :n] = frequency
+    frequency = np.array(centres)[radios.table[COLUMN.group, :n].astype(np.int64)]
+    changed = not np.array_equal(frequency, radios.table[COLUMN.frequency, :n])
+    radios.table[COLUMN.frequency, :n] = frequency
     return changed
 
 
@@ -178,9 +178,9 @@ def allocate(
     of jammers at a frequency, mW.
     """
     types, table = radio_types(radios), radios.table[:, : radios.n]
-    names, group = list(types), table[GROUP].astype(np.int64)
+    names, group = list(types), table[COLUMN.group].astype(np.int64)
     always = np.ones(radios.n)  # as if all transmitted: how much they do is not known
-    bands = OccupiedBands(group, table[FREQUENCY].copy(), table[BANDWIDTH].copy(), always)
+    bands = OccupiedBands(group, table[COLUMN.frequency].copy(), table[COLUMN.bandwidth].copy(), always)
     waiting, chosen = [names.index(name) for name in arguments["groups"]], {}
     while waiting:
         name = names[waiting[0]]
@@ -204,7 +204,7 @@ def check_channels(channels: Mapping[str, int], radios: Radios) -> None:
 
 def radio_types(radios: Radios) -> dict[str, RadioType]:
     """Return the types of radios by the names of their groups, in their order; jammers have no channel."""
-    jammers = len(np.unique(radios.table[GROUP, radios.n :]))
+    jammers = len(np.unique(radios.table[COLUMN.group, radios.n :]))
     named = zip(group_names(radios.groups), radios.groups, strict=True)
     return {name: group.radio for name, group in list(named)[: len(radios.groups) - jammers]}
 
@@ -214,7 +214,7 @@ def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:
     radios = update.radios
     table = radios.table.copy()
     if radios.n:
-        table[[FREQUENCY, WAVEFORM], : radios.n] = table[[FREQUENCY, WAVEFORM], :1]
+        table[[COLUMN.frequency, COLUMN.waveform], : radios.n] = table[[COLUMN.frequency, COLUMN.waveform], :1]
     options = update.classes, update.paths, update.hysteresis, update.margin, update.longest
     shared = LinkUpdate(replace(radios, table=table), *options)
     return shared.run(tick, np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), no_links(radios.n))
