@@ -12,7 +12,7 @@ import numpy as np
 
 from paddock.engine.events import EventLog
 from paddock.engine.program import GNSS, FleetProgram
-from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning
 from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
 from paddock.radio.links.paths import PathTables, check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, jammer_radio, radios_of
@@ -292,13 +292,6 @@ class SatelliteField:
                 names = ((fleet.vehicle_name(row), "") for row in rows)
                 self.events.report_some(tick, kind, names, len(rows), f"vehicles of {fleet.name}")
 
-    def find(self, name: str) -> JammerState:
-        """Return the state of a spoofer by name."""
-        for state in self.states:
-            if state.name == name:
-                return state
-        raise unknown_name("spoofer", name, [state.name for state in self.states])
-
     def views(self) -> list[SpooferView]:
         """Return all spoofers as they are now."""
         roster, views = self.roster, []
@@ -307,13 +300,9 @@ class SatelliteField:
         self._place(roster.emitters, roster.radios)
         captors = [fleet.tables[GNSS][g.CAPTOR, : fleet.n] for fleet in roster.fleets]
         for q, (k, state) in enumerate(zip(roster.spoofers.tolist(), self.states, strict=True)):
-            x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
-            place = (x, y, z) if roster.emitters.present[k] else None
             captured = sum(int((captor == q + 1.0).sum()) for captor in captors)
-            active = bool(self._active[q])
-            views.append(
-                SpooferView(state.name, state.on, state.scheduled, active, place, state.vehicle, state.power, captured)
-            )
+            switched = state.name, state.on, state.scheduled, bool(self._active[q])
+            views.append(SpooferView(*switched, roster.emitters.position(k), state.vehicle, state.power, captured))
         return views
 
     def _act(self, time: float, interval: float) -> None:

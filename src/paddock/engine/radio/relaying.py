@@ -174,8 +174,7 @@ class RadioSenses:
 
     def __call__(self, fleet: str) -> FleetHeard:
         """Return what the vehicles of a fleet have heard."""
-        assert self.radio.messages is not None
-        return self.radio.messages.heard(fleet, tick=self.tick)
+        return self.radio.channel.heard(fleet, tick=self.tick)
 
     def relays(self, fleet: str, rows: Ints, between: tuple[str, str], options: Any) -> Floats | None:
         """Return the places (3, n) of vehicles that are relays between two ends.

@@ -16,7 +16,7 @@ run, as a replay without autopilots sends the same. The autopilot reads how many
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,19 +24,19 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import HEARTBEATS, TELEMETRY, UPLINK, UPLINK_ROWS, FleetProgram
-from paddock.engine.radio.links import Mask
-from paddock.engine.radio.packets import MessageStage, first_turn, turns_by
+from paddock.engine.radio.packets import first_turn, turns_by
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.radios import RadioPart, Radios
 from paddock.radio.packets.messages import Arrivals, Post
 from paddock.radio.packets.queues import COMMAND, GOAL, HEARTBEAT
 from paddock.radio.packets.queues import TELEMETRY as TELEMETRY_KIND
-from paddock.scenario import Scenario
 from paddock.scenario.via import MavlinkViaSection, ViaSection, station_of
 from paddock.wire.radio_results import CommandTraffic, VehicleTelemetry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import NEVER, Ints, draw_uniforms
-from paddock.world.world import World
+
+if TYPE_CHECKING:
+    from paddock.engine.radio.stage import RadioStage
 
 INPUT_BITS = 32  # of an input in a command
 NOT_GIVEN = 1e15  # value of an input that a command leaves as it is: tables hold no NaN
@@ -50,31 +50,22 @@ INPUTS = UPLINK_ROWS
 PACKET = POSTED  # first row of a packet's numbers
 
 
-class ServiceParts(NamedTuple):
-    """What all services work with."""
+def fitted_fleets(radio: "RadioStage") -> list[tuple[FleetProgram, RadioPart]]:
+    """Return the fleets that have radios, with them."""
+    return [(radio.programs[part.fleet], part) for part in radio.roster.radios.parts]
 
-    scenario: Scenario
-    world: World
-    programs: dict[str, FleetProgram]
-    radios: Callable[[], Radios]  # returns those of the present vehicles
-    channel: MessageStage
 
-    def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
-        """Return the fleets that have radios, with them."""
-        return [(self.programs[part.fleet], part) for part in self.radios().parts]
-
-    def station(self, via: ViaSection | MavlinkViaSection) -> int:
-        """Return the first radio of the station of a way."""
-        assert self.scenario.radio is not None
-        return station_range(self.radios(), station_of(via, self.scenario.radio))[0]
+def station_radio(radio: "RadioStage", via: ViaSection | MavlinkViaSection) -> int:
+    """Return the first radio of the station of a way."""
+    assert radio.settings is not None
+    return station_range(radio.roster.radios, station_of(via, radio.settings))[0]
 
 
 class Uplink:
     """The commands on their way to all vehicles with `via`."""
 
-    def __init__(self, parts: ServiceParts | None, events: EventLog) -> None:
-        """parts: None without radio."""
-        self._service, self.events = parts, events
+    def __init__(self, radio: "RadioStage", events: EventLog) -> None:
+        self._radio, self.events = radio, events
         self._waits: bool | None = None  # whether a command waits at its station; None: not known
 
     def post(
@@ -84,7 +75,7 @@ class Uplink:
         known, table = column_index(program.model.command), program.fleet.tables[UPLINK]
         table[SENT, rows] += 1.0
         table[DROPPED, rows] += table[WAITS, rows]
-        self._parts.channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
+        self._radio.channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
         free = rows[table[WAITS, rows] == 0.0]
         table[INPUTS:, free] = NOT_GIVEN
         for name, value in inputs.items():
@@ -96,32 +87,27 @@ class Uplink:
 
     def due(self, tick: int) -> int:
         """Return this tick while a command waits, or may have arrived."""
-        if self._service is None:
+        if not self._radio.active:
             return NEVER_DUE
         if self._waits is None:
             self._waits = any(
                 program.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
-                for program in self._service.programs.values()
+                for program in self._radio.programs.values()
             )
-        return tick if self._waits or self._service.channel.messages.serves else NEVER_DUE
+        return tick if self._waits or self._radio.channel.messages.serves else NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Latch commands that have arrived, and send what waits as far as there is room."""
-        if self._parts.channel.messages.serves:
-            arrivals = self._parts.channel.take_service(COMMAND, tick)
+        if self._radio.channel.messages.serves:
+            arrivals = self._radio.channel.take_service(COMMAND, tick)
             for program, part in self._carried() if len(arrivals.receiver) else ():
                 self._latch(program, part, arrivals, tick)
         if self._waits:
             self._send(tick)
 
-    @property
-    def _parts(self) -> ServiceParts:
-        assert self._service is not None
-        return self._service
-
     def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets whose commands go over the radio, with their radios."""
-        return [pair for pair in self._parts.fleets() if pair[0].via is not None]
+        return [pair for pair in fitted_fleets(self._radio) if pair[0].via is not None]
 
     # sending ---------------------------------------------------------------------------------------------------------
 
@@ -131,13 +117,13 @@ class Uplink:
         stations: dict[int, list[tuple[FleetProgram, RadioPart]]] = {}
         for program, part in self._carried():
             assert program.via is not None
-            stations.setdefault(self._parts.station(program.via), []).append((program, part))
+            stations.setdefault(station_radio(self._radio, program.via), []).append((program, part))
         for source, fleets in stations.items():
             self._send_from(source, fleets, tick)
 
     def _send_from(self, source: int, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
         """Post commands that wait at one station."""
-        channel, streams = self._parts.channel, self._parts.radios().streams
+        channel, streams = self._radio.channel, self._radio.roster.radios.streams
         waiting = [one.fleet.rows[one.fleet.tables[UPLINK][WAITS, one.fleet.rows] != 0.0] for one, _ in fleets]
         if not sum(map(len, waiting)):
             return
@@ -176,7 +162,7 @@ class Uplink:
             return
         table, values = program.fleet.tables[UPLINK], arrivals.values[mine]
         np.add.at(table[DELIVERED], rows, 1.0)
-        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._parts.world.clock.dt)
+        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._radio.world.clock.dt)
         newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
         order = newer[np.argsort(values[newer, 0], kind="stable")]
         if len(order):
@@ -205,7 +191,7 @@ class Uplink:
         """Return the counts of some vehicles of a fleet."""
         if program.via is None:
             raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
-        channel, table = self._parts.channel, program.fleet.tables[UPLINK][:, rows]
+        channel, table = self._radio.channel, program.fleet.tables[UPLINK][:, rows]
         sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
         channel.fitted()
         _, goals, _ = channel.messages.under_way(COMMAND)
@@ -218,10 +204,10 @@ class Uplink:
 
     def check(self) -> None:
         """Refuse restored commands that no run can have left."""
-        if self._service is None:
+        if not self._radio.active:
             return
-        _, goals, values = self._service.channel.messages.under_way(COMMAND)
-        known, now = np.zeros(len(goals), bool), self._service.world.clock.tick
+        _, goals, values = self._radio.channel.messages.under_way(COMMAND)
+        known, now = np.zeros(len(goals), bool), self._radio.world.clock.tick
         for program, part in self._carried():
             table = program.fleet.tables[UPLINK][:, : program.fleet.n]
             mine, rows = part.vehicles(goals)
@@ -280,16 +266,16 @@ NUMBERS = POSE_ROWS + 1
 class TimedService:
     """A service whose packets go from or to vehicles at a rate, in a random phase: at the first tick after its time."""
 
-    def __init__(self, parts: ServiceParts, rate_of: Callable[[FleetProgram], float | None], purpose: int) -> None:
+    def __init__(self, radio: "RadioStage", rate_of: Callable[[FleetProgram], float | None], purpose: int) -> None:
         """`rate_of` returns how often per second; None: not at all. `purpose` is that of the draw of phases."""
-        self._parts, self._channel, self._purpose, self._rate_of = parts, parts.channel, purpose, rate_of
+        self._radio, self._channel, self._purpose, self._rate_of = radio, radio.channel, purpose, rate_of
         self._phases: dict[str, Floats] = {}  # periods, of the vehicles of each fleet
         self._version: tuple[int, ...] = ()
 
     def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets that take part, with their radios; their phases are up to date."""
-        taking_part = [pair for pair in self._parts.fleets() if self._rate_of(pair[0]) is not None]
-        world = self._parts.world
+        taking_part = [pair for pair in fitted_fleets(self._radio) if self._rate_of(pair[0]) is not None]
+        world = self._radio.world
         version = world.run, world.roster_version, world.seed
         if version != self._version:
             self._version = version
@@ -307,7 +293,7 @@ class TimedService:
     def _per_tick(self, program: FleetProgram) -> float:
         rate = self._rate_of(program)
         assert rate is not None
-        return rate / self._parts.world.clock.rate
+        return rate / self._radio.world.clock.rate
 
     def turn(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
         """Return the places of the vehicles of a fleet whose turn it is, in the order of its members."""
@@ -327,10 +313,9 @@ class TelemetryStage(TimedService):
 
     name = "telemetry"
 
-    def __init__(self, parts: ServiceParts, poses: PoseBlocks, silent: Callable[[], Mask]) -> None:
-        """`silent` returns which radios are damaged."""
-        super().__init__(parts, _rate, PHASE_PURPOSE)
-        self._poses, self._silent = poses, silent
+    def __init__(self, radio: "RadioStage", poses: PoseBlocks) -> None:
+        super().__init__(radio, _rate, PHASE_PURPOSE)
+        self._poses = poses
 
     def run(self, tick: int) -> None:
         """Keep what has arrived, then send the states that are due."""
@@ -339,19 +324,19 @@ class TelemetryStage(TimedService):
             self._keep(taking_part, tick)
         for program, part in taking_part:
             places = self.turn(program, part, tick)
-            places = places[~self._silent()[part.first_radios(places)]]
+            places = places[~self._radio.state.silent[part.first_radios(places)]]
             if len(places):
                 self._send(program, part, places, tick)
 
     def _send(self, program: FleetProgram, part: RadioPart, places: Ints, tick: int) -> None:
         assert program.via is not None
-        world, rows, state = self._parts.world, program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
+        world, rows, state = self._radio.world, program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
         state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, places].T
         charge = column_index(program.model.state).get("charge") if program.has_battery else None
         if charge is not None:
             state[:, POSE_ROWS] = program.fleet.state[charge, rows]
         bits = NUMBER_BITS * (NUMBERS if charge is not None else POSE_ROWS)
-        sources, goals = part.first_radios(places), np.full(len(places), self._parts.station(program.via))
+        sources, goals = part.first_radios(places), np.full(len(places), station_radio(self._radio, program.via))
         drawn = draw_uniforms(world.seed, program.fleet.tables["streams"][rows], LATER_PURPOSE, 1, tick)[:, 0]
         later = drawn * world.clock.dt  # vehicles that do not hear each other would collide again and again
         self._channel.post_service(Post(TELEMETRY_KIND, sources, goals, state, bits, later=later), tick)
@@ -385,13 +370,13 @@ class TelemetryStage(TimedService):
         x, y, z, qx, qy, qz, qw, vx, vy, vz, charge = table[STATE:]
         place, attitude, velocity = (x, y, z), (qx, qy, qz, qw), (vx, vy, vz)
         left = None if charge == NO_CHARGE else charge
-        return VehicleTelemetry(*counts, time, self._parts.world.clock.time - time, place, attitude, velocity, left)
+        return VehicleTelemetry(*counts, time, self._radio.world.clock.time - time, place, attitude, velocity, left)
 
     # state -----------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
         """Refuse restored states that no run can have left."""
-        fleets, now = self.fleets(), self._parts.world.clock.time
+        fleets, now = self.fleets(), self._radio.world.clock.time
         origins, _, values = self._channel.messages.under_way(TELEMETRY_KIND)
         known = np.zeros(len(origins), bool)
         for program, part in fleets:
@@ -433,8 +418,8 @@ class HeartbeatStage(TimedService):
 
     name = "heartbeats"
 
-    def __init__(self, parts: ServiceParts) -> None:
-        super().__init__(parts, _beat_rate, BEAT_PHASE_PURPOSE)
+    def __init__(self, radio: "RadioStage") -> None:
+        super().__init__(radio, _beat_rate, BEAT_PHASE_PURPOSE)
 
     def run(self, tick: int) -> None:
         """Count what has arrived, then send what is due."""
@@ -446,7 +431,10 @@ class HeartbeatStage(TimedService):
             places = self.turn(program, part, tick)
             if len(places):
                 assert program.heartbeat is not None
-                sources, goals = np.full(len(places), self._parts.station(program.heartbeat)), part.first_radios(places)
+                sources, goals = (
+                    np.full(len(places), station_radio(self._radio, program.heartbeat)),
+                    part.first_radios(places),
+                )
                 beats = Post(HEARTBEAT, sources, goals, np.zeros((len(places), 0)), BEAT_BITS)
                 self._channel.post_service(beats, tick)
                 table[STATES_SENT, program.fleet.rows[places]] += 1.0
@@ -454,7 +442,7 @@ class HeartbeatStage(TimedService):
     def received(self, vehicle: str) -> int:
         """Return the number of heartbeats that have arrived at a vehicle; 0 if it has been removed."""
         try:
-            fleet, rows = self._parts.world.find(vehicle)
+            fleet, rows = self._radio.world.find(vehicle)
         except UnknownNameError:
             return 0
         return int(fleet.tables[HEARTBEATS][STATES_RECEIVED, rows[0]])

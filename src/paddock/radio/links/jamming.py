@@ -82,12 +82,10 @@ class Jammers:
         """Return the columns of a jammer."""
         return [k, self.second[k]] if k in self.second else [k]
 
-    def find(self, name: str) -> JammerState:
-        """Return the state of a jammer by name."""
-        for state in self.states:
-            if state.name == name:
-                return state
-        raise unknown_name("jammer", name, [state.name for state in self.states])
+    def position(self, k: int) -> tuple[float, float, float] | None:
+        """Return where a jammer is, m; None: its vehicle does not exist."""
+        x, y, z = self.radios.table[:3, self.radios.n + k].tolist()
+        return (x, y, z) if self.present[k] else None
 
     def place(self, k: int, position: Floats | None, attitude: Floats | None, owner: float) -> None:
         """Put a jammer where its vehicle is; without a position, its vehicle has been removed."""
@@ -187,6 +185,14 @@ def check_emitters(states: Sequence[JammerState], names: Sequence[str]) -> None:
             raise PaddockError(f"jammer {state.name!r} is tuned to {tuned} Hz")
         if not (abs(state.since) <= LARGEST and 0.0 <= state.false_frames <= 1e18):
             raise PaddockError(f"jammer {state.name!r} has values that are not valid")
+
+
+def find_emitter(kind: str, states: Sequence[JammerState], name: str) -> JammerState:
+    """Return the state of a jammer or spoofer (`kind`) by name."""
+    for state in states:
+        if state.name == name:
+            return state
+    raise unknown_name(kind, name, [state.name for state in states])
 
 
 def started(section: JammerSection) -> JammerState:

@@ -297,6 +297,14 @@ def joined_radios(graph: Graph, owner: Any) -> tuple[Graph, Ints, Ints]:
     return Graph(start, (pairs % max(count, 1)).astype(np.int64), cheapest), node, first[order]
 
 
+def ways_to(graph: Graph, node: int) -> tuple[Floats, Ints]:
+    """Return the cost of the way from each node to one (inf: there is none), and the next node on it (NO_HOP)."""
+    n = len(graph.start) - 1
+    distance, towards = empty(n), empty(n, np.int64)
+    shortest_ways(*graph, node, distance, towards)
+    return distance, towards
+
+
 class Network:
     """The network at one tick, a query. Its nodes are vehicles and stations; `red/1` is in that of `red`."""
 
@@ -334,7 +342,7 @@ class Network:
     def path(self, a: str, b: str) -> tuple[list[str], float]:
         """Return the names on the cheapest way from one to another, and its expected transmissions; [] and inf."""
         first, last = self._index(a), self._index(b)
-        distance, towards = self._ways(last)
+        distance, towards = ways_to(self.graph, last)
         if not np.isfinite(distance[first]):
             return [], UNREACHED
         way = [first]
@@ -344,7 +352,7 @@ class Network:
 
     def costs(self, a: str) -> Floats:
         """Return the expected transmissions from one to each of `names`; inf where there is no way."""
-        return self._ways(self._index(a))[0]
+        return ways_to(self.graph, self._index(a))[0]
 
     @property
     def articulation_points(self) -> list[str]:
@@ -363,12 +371,6 @@ class Network:
             self._weak = Pieces(np.flatnonzero(cut), pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
         return self._weak
 
-    def _ways(self, source: int) -> tuple[Floats, Ints]:
-        n = len(self.names)
-        distance, towards = empty(n), empty(n, np.int64)
-        shortest_ways(*self.graph, source, distance, towards)
-        return distance, towards
-
     def _index(self, name: str) -> int:
         if name not in self._nodes:
             members = [member for member in self.names if member.startswith(f"{name}[")]
@@ -379,11 +381,3 @@ class Network:
 
     def __repr__(self) -> str:
         return f"<Network at tick {self.tick}: {len(self.names)} vehicles and stations, {self.parts} components>"
-
-
-def ways_to(graph: Graph, radio: int) -> Ints:
-    """Return the next radio on the way from each radio to one; NO_HOP where there is none."""
-    n = len(graph.start) - 1
-    distance, towards = np.empty(n), np.empty(n, np.int64)
-    shortest_ways(*graph, radio, distance, towards)
-    return towards
