@@ -222,15 +222,12 @@ class SatelliteField:
         shares[roster.columns] = weights
         self._active *= roster.emitters.present[roster.spoofers]
         shares[roster.spoofers] = self._active / g.MATCHED
+        spoofing = g.Spoofing(roster.spoofers, self._active, roster.aimed, self._rules, self._ways)
         for part in roster.radios.parts:
             fleet = self.world.fleets[part.fleet]
             signals = fleet.tables[GNSS] if fleet.in_order else fleet.by_key(fleet.tables[GNSS])
             before = signals[g.CAPTOR, : fleet.n].copy()
-            arguments: Any = (
-                *(fleet.n, part.first, time, interval, levels, shares, roster.spoofers, self._active, roster.aimed),
-                *(self._rules, self._ways, signals),
-            )
-            g.update_signals(*arguments)
+            g.update_signals(fleet.n, part.first, time, interval, levels, shares, spoofing, signals)
             if not fleet.in_order:
                 fleet.tables[GNSS][:, fleet.rows] = signals
             self._report(fleet, before, signals[g.CAPTOR, : fleet.n], tick)

@@ -191,7 +191,7 @@ def without(links: Links, silent: Mask) -> Links:
 
 def among(graph: Graph, present: Ints) -> Graph:
     """Return the network of some radios, under their places in `present`."""
-    place = np.full(len(graph.start) - 1, -1)
-    place[present] = np.arange(len(present))
-    start, peer, kept = renumbered(graph.start, graph.peer, place, len(present))
+    number = np.full(len(graph.start) - 1, -1)
+    number[present] = np.arange(len(present))
+    start, peer, kept = renumbered(graph.start, graph.peer, number, len(present))
     return Graph(start, peer, graph.cost[kept])

@@ -153,14 +153,14 @@ def with_radios(
     owner, number = identify(radios)
     index = {key: k for k, key in enumerate(zip(owner.tolist(), number.tolist(), strict=True))}
     keys = zip(state.owner[: state.n].tolist(), state.slot[: state.n].tolist(), strict=True)
-    place = np.array([index.get(key, -1) for key in keys], np.int64)
-    senders = drop_removed(state.packets, place < 0)
+    new_number = np.array([index.get(key, -1) for key in keys], np.int64)
+    senders = drop_removed(state.packets, new_number < 0)
     sizes = {"jammer": state.doing.shape[1], "deceptive": state.chances.shape[0]}
     made = new_radio_state(radios.n, section, state.jammers, state.spoofers, sizes)
-    transfer(state, made, RADIO, place)
+    transfer(state, made, RADIO, new_number)
     made.n = made.packets.n = radios.n
     made.owner, made.slot = owner, number
-    made.links.set(moved_links(state.links.table, place, radios.n))
+    made.links.set(moved_links(state.links.table, new_number, radios.n))
     kept = made.packets.labels >= 0
     made.packets.labels[kept] = np.unique(made.packets.labels[kept], return_inverse=True)[1]
     reset_radios(made.packets, section.window[0], slot)

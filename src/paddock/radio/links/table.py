@@ -91,30 +91,30 @@ def no_links(n: int) -> Links:
     return Links(-1, np.zeros(n + 1, np.int64), *empties, *zeros, np.zeros((COLLISION_ROWS, 0)))
 
 
-def renumbered(start: Ints, peer: Any, place: Ints, n: int) -> tuple[Ints, Ints, Ints]:
+def renumbered(start: Ints, peer: Any, number: Ints, n: int) -> tuple[Ints, Ints, Ints]:
     """Return compressed rows of the radios that remain of others: begins, peers, and which entries they are.
 
     start, peer: the rows before
-    place: new number of each radio, -1: removed
+    number: new number of each radio, -1: removed
     n: number of rows after
     """
-    row, peers = np.repeat(place, np.diff(start)), place[peer]
+    row, peers = np.repeat(number, np.diff(start)), number[peer]
     kept = np.flatnonzero((row >= 0) & (peers >= 0))
-    if (np.diff(place[place >= 0]) < 0).any():
+    if (np.diff(number[number >= 0]) < 0).any():
         kept = kept[np.lexsort((peers[kept], row[kept]))]
     begins = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n))]).astype(np.int64)
     return begins, peers[kept], kept
 
 
-def moved_links(links: Links, place: Ints, n: int) -> Links:
-    """Return the links of the radios that remain, under their new numbers `place` (-1: removed) of `n`."""
-    start, peer, kept = renumbered(links.start, links.peer, place, n)
-    remain = place >= 0
+def moved_links(links: Links, number: Ints, n: int) -> Links:
+    """Return the links of the radios that remain, under their new numbers `number` (-1: removed) of `n`."""
+    start, peer, kept = renumbered(links.start, links.peer, number, n)
+    remain = number >= 0
     of_radios: dict[str, Any] = {}
     for name in ("interference", "jamming", "outside", "bursts"):
         before = getattr(links, name)
         of_radios[name] = np.zeros((*before.shape[:-1], n), before.dtype)
-        of_radios[name][..., place[remain]] = before[..., remain]
+        of_radios[name][..., number[remain]] = before[..., remain]
     entries: dict[str, Any] = {name: getattr(links, name)[kept] for name in ("power", "sinr", "per", "up")}
     if links.collisions.shape[1]:
         entries["collisions"] = np.ascontiguousarray(links.collisions[:, kept])

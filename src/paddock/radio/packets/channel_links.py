@@ -251,13 +251,13 @@ def channel_links(
     table: Floats,
     links: Links,
     others: Disturbances,
-    place: Floats,
+    position: Floats,
     sense: Floats,
     energy: Floats,
     least: Floats,
     denied: Ints,
 ) -> ChannelLinks:
-    """Return the links of a table of radios at places (3, n) in m, and `others`, for the channel.
+    """Return the links of a table of radios at positions (3, n) in m, and `others`, for the channel.
 
     `sense` and `energy` (n,) in mW, inf: packets are not sensed; `least` (n,) mW: the power of the weakest link.
     `denied` is that of `ChannelLinks`; its row TRAFFIC is written.
@@ -265,7 +265,7 @@ def channel_links(
     drop_links(links, others)
     loads, duties, waits = unsensed_loads(table, links, others, sense, energy, least)
     denied[TRAFFIC] = np.rint(waits * PARTS).astype(np.int64)
-    rows = transposed(table, links, place, sense, loads, duties, denied)
+    rows = transposed(table, links, position, sense, loads, duties, denied)
     return ChannelLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
 
 
@@ -281,7 +281,7 @@ def _drop(links: Any, others: Any) -> None:
 
 
 def _transpose(
-    table: Any, links: Any, place: Any, sense: Any, load: Any, duty: Any, denied: Any
+    table: Any, links: Any, position: Any, sense: Any, load: Any, duty: Any, denied: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
     """Return the arrays of `ChannelLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
     n, m = links.start.size - 1, links.peer.size
@@ -304,7 +304,8 @@ def _transpose(
                 loads[at], paces[at] = split_load(
                     load[entry], duty[entry], table[COLUMN.growing, i], airtime_of(table, i)
                 )
-            dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
+            dx, dy = position[0, i] - position[0, j], position[1, i] - position[1, j]
+            dz = position[2, i] - position[2, j]
             delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
             sensed[at] = 1 if strength[at] >= sense[i] else 0
     return first, receivers, strength, floors, bits, decodes, delays, loads, paces, sensed

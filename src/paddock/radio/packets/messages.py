@@ -127,8 +127,8 @@ class Messages:
         make_room(state)
         self._idle: PacketState | None = None  # the state, if it is known to be idle
         n = len(devices.streams)
-        heap, place, key, due = (np.zeros(n, np.int64) for _ in range(4))
-        self._events = Events(heap, place, key, np.zeros(1, np.int64), due, np.zeros(max(n, 1), np.int64))
+        heap, node, key, due = (np.zeros(n, np.int64) for _ in range(4))
+        self._events = Events(heap, node, key, np.zeros(1, np.int64), due, np.zeros(max(n, 1), np.int64))
         self.use(None)
         self.use_graph(None)
 

@@ -216,7 +216,7 @@ class Events(NamedTuple):
     """Scratch: an indexed heap of the radios by the slot of their next event, and who received a transmission."""
 
     heap: Ints  # (n,)
-    place: Ints  # (n,) -1: not in it
+    node: Ints  # (n,) of each radio in the heap, -1: not in it
     key: Ints  # (n,)
     size: Ints  # (1,)
     due: Ints  # (n,)
@@ -250,7 +250,7 @@ def ack_slots(r: Rules, d: Devices, i: int) -> int:
 
 # access to the channel ------------------------------------------------------------------------------------------------
 # rows of `ChannelLinks.denied`, a column per radio
-ANCHOR, REPEATS, BLOCKED, PLACE = range(4)  # slot; parts of the cycle; of them denied; place of the slot in the cycle
+ANCHOR, REPEATS, BLOCKED, OFFSET = range(4)  # slot; parts of the cycle; of them denied; those before the slot
 TRAFFIC = 4  # parts of a slot that radios with a duty take for each slot of its own packets, see `channel_links.py`
 DENIED_ROWS = 5
 OPEN, CLOSED = 0, -1  # values of REPEATS: never and always denied
@@ -274,10 +274,10 @@ def denied_slots(bursts: Floats, steady: Floats, energy: Floats, slot: float, di
         parts = np.minimum(np.rint(cycle / slot * PARTS), LONGEST_CYCLE).astype(np.int64)
         touched = np.minimum(np.rint(length / slot * PARTS), parts).astype(np.int64)
         blocked = touched + (difs + 1) * PARTS - 1  # from the slot that contains the begin to DIFS after the end
-        place = np.rint(np.mod(anchor * slot - begin, cycle) / slot * PARTS).astype(np.int64) + PARTS - 1
+        offset = np.rint(np.mod(anchor * slot - begin, cycle) / slot * PARTS).astype(np.int64) + PARTS - 1
         denied[ANCHOR, part], denied[BLOCKED, part] = anchor, blocked
         denied[REPEATS, part] = np.where(blocked < parts, parts, CLOSED)
-        denied[PLACE, part] = place % np.maximum(parts, 1)
+        denied[OFFSET, part] = offset % np.maximum(parts, 1)
     return denied
 
 
@@ -321,9 +321,9 @@ def idle_slots(denied: Any, i: int, first: int, last: int) -> int:
         return max(last - first, 0)
     if cycle == CLOSED:
         return 0
-    place = (PARTS * (first - denied[ANCHOR, i]) + denied[PLACE, i]) % cycle
-    ends = floor_sum(count, cycle, PARTS, place + cycle - denied[BLOCKED, i])
-    return ends - floor_sum(count, cycle, PARTS, place)
+    offset = (PARTS * (first - denied[ANCHOR, i]) + denied[OFFSET, i]) % cycle
+    ends = floor_sum(count, cycle, PARTS, offset + cycle - denied[BLOCKED, i])
+    return ends - floor_sum(count, cycle, PARTS, offset)
 
 
 def slot_after(denied: Any, i: int, first: int, count: int) -> int:
@@ -349,28 +349,28 @@ def slot_after(denied: Any, i: int, first: int, count: int) -> int:
 def schedule(e: Events, a: PacketTables, i: int) -> None:
     """Put a radio at the place of its next event."""
     key = min(a.whole[UNTIL, i], a.whole[REPLY_AT, i])
-    at = e.place[i]
+    at = e.node[i]
     e.key[i] = key
     if at < 0:
         if key == NEVER:
             return
         at = e.size[0]
         e.heap[at] = i
-        e.place[i] = at
+        e.node[i] = at
         e.size[0] += 1
-        sift_up(e.heap, e.place, e.key, at)
+        sift_up(e.heap, e.node, e.key, at)
         return
     if key == NEVER:
         e.size[0] -= 1
-        last, e.place[i] = e.heap[e.size[0]], -1
+        last, e.node[i] = e.heap[e.size[0]], -1
         if last != i:
             e.heap[at] = last
-            e.place[last] = at
-            sift_up(e.heap, e.place, e.key, at)
-            sift_down(e.heap, e.place, e.key, e.place[last], e.size[0])
+            e.node[last] = at
+            sift_up(e.heap, e.node, e.key, at)
+            sift_down(e.heap, e.node, e.key, e.node[last], e.size[0])
         return
-    sift_up(e.heap, e.place, e.key, at)
-    sift_down(e.heap, e.place, e.key, e.place[i], e.size[0])
+    sift_up(e.heap, e.node, e.key, at)
+    sift_down(e.heap, e.node, e.key, e.node[i], e.size[0])
 
 
 def next_hop(routes: Routes, i: int, goal: int) -> int:
@@ -440,9 +440,9 @@ def put(a: PacketTables, i: int, packet: Any, values: Any) -> bool:
     at = -1
     if packet[KIND] == BEACON or packet[KIND] == TELEMETRY:
         for k in range(busy, a.queued[i]):
-            place = (a.head[i] + k) % room
-            if a.queue[i, place, KIND] == packet[KIND] and a.queue[i, place, ORIGIN] == packet[ORIGIN]:
-                at = place
+            entry = (a.head[i] + k) % room
+            if a.queue[i, entry, KIND] == packet[KIND] and a.queue[i, entry, ORIGIN] == packet[ORIGIN]:
+                at = entry
     if at < 0:
         if a.queued[i] >= room:
             a.counts[QUEUE_FULL, i] += 1
