@@ -229,9 +229,9 @@ class DeceptionStage:
     def __init__(self, radio: "RadioStage") -> None:
         self._radio, self.rate = radio, radio.world.clock.rate  # ticks per second
 
-    def update(self, time: float, interval: float, levels: Floats) -> None:
+    def update(self, time: float, levels: Floats) -> None:
         """Compute the probabilities from `time` (s) until the next update; `levels` (mW) are those of the jammers."""
-        roster, state = self._radio.roster, self._radio.state
+        roster, state, interval = self._radio.roster, self._radio.state, self._radio.interval
         jammers, deceptive = roster.jammers, roster.deceptive
         state.chances = np.zeros((len(deceptive), roster.radios.n))
         if len(deceptive):

@@ -124,7 +124,9 @@ class Uplink:
     def _send_from(self, source: int, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
         """Post commands that wait at one station."""
         channel, streams = self._radio.channel, self._radio.roster.radios.streams
-        waiting = [one.fleet.rows[one.fleet.tables[UPLINK][WAITS, one.fleet.rows] != 0.0] for one, _ in fleets]
+        waiting = [
+            own.rows[own.tables[UPLINK][WAITS, own.rows] != 0.0] for own in (program.fleet for program, _ in fleets)
+        ]
         if not sum(map(len, waiting)):
             return
         of, row = np.repeat(np.arange(len(fleets)), [len(rows) for rows in waiting]), np.concatenate(waiting)

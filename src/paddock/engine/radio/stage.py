@@ -101,10 +101,8 @@ class RadioStage:
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
         self._rostered: RadioState | None = None  # the state of the roster
-        self._put_emitters = partial(put_emitters, world, poses)
-        self.satellites = SatelliteField(
-            scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
-        )
+        self.put_emitters = partial(put_emitters, world, poses)
+        self.satellites = SatelliteField(self)
         self._damaged = damaged
         self._idle = self.new_state()  # without radio in the scenario
         self.denied = DeniedRadios(self.section)
@@ -155,6 +153,11 @@ class RadioStage:
     def rate(self) -> float:
         """Updates of the links per second, Hz."""
         return self.world.clock.rate / self.period
+
+    @property
+    def interval(self) -> float:
+        """Time from one update of the links to the next, s."""
+        return self.period / self.world.clock.rate
 
     @property
     def active(self) -> bool:
@@ -208,7 +211,7 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
-        state, time, interval = self.state, tick / self.world.clock.rate, self.period / self.world.clock.rate
+        state, time = self.state, tick / self.world.clock.rate
         state.silent = silent_radios(roster.radios, self._damaged)
         self._tune(tick)
         self.locate()
@@ -217,9 +220,9 @@ class RadioStage:
         links = without(roster.update.run(tick, jamming, bursts, before), state.silent)
         state.links.set(self.denied.close_links(roster.radios, links))
         links = self.links
-        self.satellites.update(tick, interval, roster.jammers, state.doing, self.heights)
+        self.satellites.update(tick)
         assert self.deception is not None
-        self.deception.update(time, interval, self._levels)
+        self.deception.update(time, self._levels)
         hit = self.jammed_now()
         show_links(roster.radios, links, state.chances, hit, self.programs)
         if not quiet:
@@ -235,9 +238,7 @@ class RadioStage:
 
     def _traffic(self, tick: int) -> Floats:
         """Return the share of time that each radio has transmitted packets since the last update."""
-        interval = self.period / self.world.clock.rate
-        taken = self.channel.airtimes(max(tick - 1, 0))
-        return np.minimum(taken / interval, 1.0)
+        return np.minimum(self.channel.airtimes(max(tick - 1, 0)) / self.interval, 1.0)
 
     def locate(self) -> None:
         """Put all radios and jammers where their vehicles are now."""
@@ -245,7 +246,7 @@ class RadioStage:
         table = roster.radios.table
         for part in roster.radios.parts:
             roster.radios.place(part, self._poses(part.fleet))
-        self._put_emitters(roster.jammers, roster.radios)
+        self.put_emitters(roster.jammers, roster.radios)
         if roster.needs_heights:
             table[COLUMN.height] = table[2] - self.heights(table[0], table[1])
         roster.tables.place()
@@ -255,9 +256,10 @@ class RadioStage:
         radios, classes = roster.radios, roster.classes
         jamming, bursts, doing = np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), np.zeros((ROWS, 0))
         if len(roster.jammers):
-            time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
             before = radios.table[COLUMN.frequency, radios.n :].copy()
-            doing = roster.jammers.act(time, interval, classes, roster.paths, self.state.on_air)
+            doing = roster.jammers.act(
+                tick / self.world.clock.rate, self.interval, classes, roster.paths, self.state.on_air
+            )
             if (radios.table[COLUMN.frequency, radios.n :] != before).any():
                 roster.tables.place()  # fading is that of the present frequencies
             self._levels = roster.jammers.levels(classes, roster.paths)
@@ -297,7 +299,7 @@ class RadioStage:
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
         roster = self.roster
-        self._put_emitters(roster.jammers, roster.radios)
+        self.put_emitters(roster.jammers, roster.radios)
         views = []
         for k, (jammer, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             active, place = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum()), roster.jammers.position(k)
@@ -429,9 +431,9 @@ class RadioStage:
 
     def renew(self) -> None:
         """Follow a state that was replaced, with the vehicles."""
-        self._roster, self._rostered, rate = None, None, self.world.clock.rate
+        self._roster, self._rostered = None, None
         self._ways = None, {}
-        self.satellites.renew(self.state.links.tick / rate, self.period / rate)
+        self.satellites.renew()
         self.uplink.forget()
         if self.telemetry is not None and self.heartbeats is not None:
             self.telemetry.forget()

@@ -330,7 +330,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         streams.append(stream_ids(jammer.name, np.arange(1)))
         if jammer.kind == "follower":
             seconds.append((blocks[-1], streams[-1]))
-    blocks, streams = blocks + [one for one, _ in seconds], streams + [one for _, one in seconds]
+    blocks, streams = blocks + [block for block, _ in seconds], streams + [stream for _, stream in seconds]
     table = np.ascontiguousarray(np.concatenate(blocks, axis=1))
     alike = np.array(waveforms([group.radio for group in groups]))
     table[COLUMN.waveform] = alike[table[COLUMN.group].astype(np.int64)]

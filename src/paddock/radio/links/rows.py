@@ -96,9 +96,13 @@ class RowScratch(NamedTuple):
     met: Floats  # (2, LEVELS) levels of transmitters with which packets collide
 
 
-def update_rows(tables: Any, paths: Any, rows: Any) -> None:
-    """Find the links of all receivers in blocks of places, as `FoundRows`."""
-    n, room, peer, values = tables.order.size, rows.room, rows.peer, rows.values
+def update_rows(tables: Any, paths: Any, room: Any, needed: Any, peer: Any, values: Any, at: Any, many: Any,
+                interference: Any, beyond: Any) -> None:  # fmt: skip
+    """Find the links of all receivers in blocks of places, as `FoundRows`.
+
+    A loop in threads writes to arguments only: what it wrote to arrays of a tuple would be lost.
+    """
+    n = tables.order.size
     for block in parallel_range(room.size - 1):
         size = 256
         met = empty((2, LEVELS if tables.busy else 1))
@@ -110,17 +114,17 @@ def update_rows(tables: Any, paths: Any, rows: Any) -> None:
                 places = empty(size, uint32), empty(size, uint32)
                 scratch = RowScratch(places[0], places[1], empty(size), empty(size), empty(size), met)
             i = tables.order[k]
-            kept, rows.interference[i], rows.outside[i] = find_links(tables, paths, k, scratch)
+            kept, interference[i], beyond[i] = find_links(tables, paths, k, scratch)
             if tables.busy:
                 sum_levels(met)
-            rows.many[i], rows.at[i] = kept, free
+            many[i], at[i] = kept, free
             end = free + int64(kept)
             if end <= room[block + 1]:
                 copy_links(tables, kept, scratch, peer[free:end], values[0, free:end], values[1, free:end])
                 if tables.busy:
                     copy_collisions(tables, k, kept, scratch, values[2:, free:end])
             free = end
-        rows.needed[block] = free - room[block]
+        needed[block] = free - room[block]
 
 
 def find_links(tables: Any, paths: Any, k: int, scratch: RowScratch) -> tuple[Any, float, int]:

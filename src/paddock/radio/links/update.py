@@ -466,7 +466,7 @@ class LinkUpdate:
         while True:
             peer, values = self._scratch(int(self._room[-1]))
             rows = FoundRows(self._room, needed, peer, values, at, many, interference, outside)
-            self.rows(tables, self.paths, rows)
+            self.rows(tables, self.paths, *rows)
             sizes = np.diff(self._room)
             if (needed <= sizes).all():
                 return rows
