@@ -29,7 +29,6 @@ from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.links.table import Links
 from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
 from paddock.record.channels import CHANNELS
@@ -48,7 +47,6 @@ from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot_frames import FRAMES
 from paddock.sitl.equipment import VEHICLES
-from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record
@@ -60,6 +58,7 @@ from paddock.wire.radio_results import (
     HeardLevels,
     JammerView,
     LinkBudget,
+    Links,
     RadioReport,
     Received,
     ServiceTraffic,
@@ -505,10 +504,9 @@ def frame_table() -> str:
     for name, frame in FRAMES.items():
         standard = VEHICLES[frame.craft]
         vehicle = ", ".join(f"`{standard[what]}`" for what in ("model", "preset"))
-        flag = f"`--ardupilot {name}`" if name in ARDUPILOT_FRAMES else ""
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
         defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)
-        rows.append([f"`{name}`", frame.summary, flag, vehicle if flag else "", defaults, slowest])
+        rows.append([f"`{name}`", frame.summary, f"`--ardupilot {name}`", vehicle, defaults, slowest])
     return table(["frame", "description", "flag", "vehicle of the flag", "parameter files", "minimum clock rate"], rows)
 
 
@@ -594,11 +592,13 @@ def zmq_operations() -> str:
 
 def operation_columns(operation: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
-    places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks", "change": "between ticks"}
+    slow = operation.entry.slow
+    places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks"}
+    places |= {} if slow else {"change": "between ticks"}
     names = ", ".join(
         f"`{argument.name}`" for argument in operation.arguments if not (argument.in_rpc and argument.in_rpc.value)
     )
-    return [names, places.get(operation.entry.where, "immediately"), operation.summary]
+    return [names, places.get(operation.entry.handling, "immediately"), operation.summary]
 
 
 def shm_tables() -> str:

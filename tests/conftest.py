@@ -165,7 +165,10 @@ def standalone_world() -> type:
 
 @pytest.fixture(scope="session")
 def run_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., tuple[int, str, str]]]:
-    """`run_program(file, folder, *paths)`: its exit code, stdout and stderr; one process runs all of them."""
+    """`run_program(file, folder, *paths)`: its exit code, stdout and stderr; one process runs all of them.
+
+    It uses as many threads as the tests.
+    """
     folder, source = tmp_path_factory.mktemp("programs"), str(Path(__file__).parent.parent / "src")
     out, err = folder / "out.txt", folder / "err.txt"
     command = [sys.executable, "-W", "error", str(Path(__file__).with_name("runner.py"))]
@@ -173,7 +176,9 @@ def run_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
 
     def run(program: Path, cwd: Path, *paths: Path) -> tuple[int, str, str]:
         if not process:
+            threads = THREADS[settings.get_current_profile_name()]
             environment = {**os.environ, "PYTHONPATH": source}
+            environment |= {} if threads is None else {"NUMBA_NUM_THREADS": str(threads)}
             pipe = subprocess.PIPE
             process.append(subprocess.Popen(command, text=True, env=environment, stdin=pipe, stdout=pipe))
         runner = process[0]

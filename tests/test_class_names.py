@@ -13,10 +13,10 @@ PLUGINS = ("models", "parts", "rules", "sensors", "tasks", "methods")  # folders
 
 
 def test_class_names_are_unique() -> None:
-    found: dict[str, list[str]] = defaultdict(list)
+    files: dict[str, list[str]] = defaultdict(list)
     for path in PACKAGE.rglob("*.py"):
         for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
             if name not in CONVENTIONS or not set(PLUGINS) & set(path.parts):
-                found[name].append(str(path.relative_to(PACKAGE)))
-    assert len(found) > 500
-    assert not {name: places for name, places in found.items() if len(places) > 1}
+                files[name].append(str(path.relative_to(PACKAGE)))
+    assert len(files) > 500
+    assert not {name: places for name, places in files.items() if len(places) > 1}

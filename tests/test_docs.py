@@ -24,7 +24,7 @@ QUOTED = {"own-vehicle": "my_boat.py", "own-adapter": "my_simulator.py"}
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
+    return [text for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_paths_in_tables_exist(page: Path) -> None:
             package,
             ROOT,
             package / "engine",
-            *(folder for p in paths for place in (package / p, ROOT / p) for folder in (place, place.parent)),
+            *(folder for p in paths for path_of in (package / p, ROOT / p) for folder in (path_of, path_of.parent)),
         ]
         folders += [ROOT / path for path in paths]
         for path in paths:

@@ -78,24 +78,24 @@ def texts() -> Iterator[tuple[Path, int, str]]:
                     yield path, number, text
 
 
-def found(text: str) -> list[str]:
+def avoided_words(text: str) -> list[str]:
     return [match.group(0).lower() for match in PATTERN.finditer(text)]
 
 
 @pytest.mark.parametrize("text", ["Nobody drives here.", "it was told", "begins anew", "what it amounted to"])
 def test_pattern_matches_avoided_words(text: str) -> None:
-    assert found(text)
+    assert avoided_words(text)
 
 
 @pytest.mark.parametrize("text", ["the method `let_go`", "a recommendation", "amount", "behold"])
 def test_pattern_ignores_identifiers_and_other_words(text: str) -> None:
-    assert not found(text)
+    assert not avoided_words(text)
 
 
 def test_names_of_tests_are_checked(tmp_path: Path) -> None:
     file = tmp_path / "test_words.py"
     file.write_text("def test_nobody_drives() -> None:\n    told = 1\n", encoding="utf-8")
-    assert [(number, found(text)) for number, text in python_text(file)] == [(1, ["nobody"])]
+    assert [(number, avoided_words(text)) for number, text in python_text(file)] == [(1, ["nobody"])]
 
 
 def test_all_kinds_of_files_are_read() -> None:
@@ -107,6 +107,6 @@ def test_texts_avoid_the_listed_words() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{number}: {', '.join(words)}"
         for path, number, text in texts()
-        if (words := found(text))
+        if (words := avoided_words(text))
     ]
     assert not wrong, "\n" + "\n".join(wrong)

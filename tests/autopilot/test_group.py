@@ -26,7 +26,7 @@ def world(others: int, craft: str = "copter") -> dict[str, Any]:
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 def pilots_of(sim: Any) -> list[BuiltInAutopilot]:
@@ -56,8 +56,8 @@ def test_a_copter_flies_the_same_alone_and_in_a_group(others: int, own_links: An
     together, same, _ = flown(others, own_links(1 + others))
     assert height > 0.3  # it has taken off
     assert alone == together
-    for one, other in zip(numbers, same, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, other in zip(numbers, same, strict=True):
+        np.testing.assert_array_equal(first, other)
 
 
 def test_an_exception_of_one_autopilot_fails_its_vehicle_only(own_links: Any) -> None:
@@ -85,7 +85,7 @@ def test_a_reboot_restarts_one_vehicle_of_a_group(own_links: Any) -> None:
         assert None not in before and all(pilot.estimate.position_ok for pilot in (first, second, third))
         assert second.command(REBOOT, (1, 0, 0, 0, 0, 0, 0)).accepted
         sim.step(1)
-        assert not second.estimate.position_ok and second.frame is not before[1] and not second.reboot_requested
+        assert not second.estimate.position_ok and second.frame is not before[1] and not second.status_row[REBOOT]
         assert second.estimator._memory[kalman.JUMPS] == 1.0  # one origin, set once
         assert (first.frame, third.frame) == (before[0], before[2])
         sim.step(1000)

@@ -40,7 +40,7 @@ class Rig:
 
     def __init__(self, sim: Any) -> None:
         self.sim, self.texts = sim, []  # type: ignore[var-annotated]
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         self.autopilot = pilot
@@ -394,9 +394,9 @@ def test_a_plan_file_with_a_landing_pattern_becomes_its_commands(tmp_path: Path)
     file = tmp_path / "field.plan"
     mission = {"version": 2, "plannedHomePosition": [47.0, 8.0, 400.0], "items": [pattern]}
     file.write_text(json.dumps({"fileType": "Plan", "version": 1, "mission": mission}))
-    found = mission_file(file, "plane")
-    assert [item.command for item in found] == [16, 189, 206, 2001, 31, 21]
-    circle, land = found[-2:]
+    items = mission_file(file, "plane")
+    assert [item.command for item in items] == [16, 189, 206, 2001, 31, 21]
+    circle, land = items[-2:]
     assert (circle.frame, circle.p1, circle.p2, circle.p4) == (3, 1.0, -75.0, 1.0)
     assert (circle.x, circle.y, circle.z) == pytest.approx((47.2, 8.2, 40.0), abs=1e-5)
     assert (land.x, land.y, land.z) == pytest.approx((47.1, 8.1, 0.0), abs=1e-5)

@@ -38,7 +38,7 @@ class Rig:
 
     def __init__(self, sim: Any) -> None:
         self.sim = sim
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         self.autopilot = pilot
@@ -71,12 +71,12 @@ def plane(links: dict[str, Any], wind: tuple[float, float, float] = (0.0, 0.0, 0
 
 def read(path: Path, *types: str) -> dict[str, list[Any]]:
     """The records of an on-board log."""
-    reader, found = DFReader.DFReader_binary(str(path)), {name: [] for name in types}
+    reader, columns = DFReader.DFReader_binary(str(path)), {name: [] for name in types}
     while (message := reader.recv_match(type=list(types))) is not None:
-        found[message.get_type()].append(message)
+        columns[message.get_type()].append(message)
     reader.data_map.close()
     reader.filehandle.close()
-    return found
+    return columns
 
 
 def off(headings: Floats, wanted: float) -> Floats:
@@ -177,8 +177,8 @@ def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tup
         places = [Origin(*ORIGIN).to_local(i.x, i.y, 40.0)[:2] for i in autopilot.plans[PlanKind.MISSION][1:5]]
         # around home
         assert np.linalg.norm(places - np.array(MISSION)[:, :2], axis=1).max() < 40.0
-        for place, (_, _, height) in zip(places, MISSION, strict=True):
-            distance = away(track, place)
+        for position, (_, _, height) in zip(places, MISSION, strict=True):
+            distance = away(track, position)
             nearest = int(distance.argmin())
             assert distance[nearest] < autopilot.parameters.value("WP_RADIUS")
             assert track[nearest, 3] == pytest.approx(HEIGHT + height, abs=5.0)
@@ -195,9 +195,9 @@ def test_a_mission_waits_in_circles(own_links: Links) -> None:
         rig.begin(CRUISE)
         assert rig.autopilot.frame is not None
         latitude, longitude, _ = rig.autopilot.frame.to_geodetic(300.0, 0.0, 0.0)
-        place = MissionItem(16, 3, x=latitude, y=longitude, z=10.0)
+        item = MissionItem(16, 3, x=latitude, y=longitude, z=10.0)
         circle = MissionItem(17, 3, p3=-150.0, x=latitude, y=longitude, z=10.0)  # without end, counter-clockwise
-        assert rig.autopilot.set_plan(PlanKind.MISSION, [place, place, circle]) == (0, 0)
+        assert rig.autopilot.set_plan(PlanKind.MISSION, [item, item, circle]) == (0, 0)
         assert rig.autopilot.set_mode(AUTO).accepted
         rig.fly(50.0)
         rows = rig.fly(20.0)

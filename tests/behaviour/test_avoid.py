@@ -53,8 +53,8 @@ def ways() -> dict[tuple[str, float], Way]:
         vehicles.append({"name": name, "model": "point", "count": len(lanes), "spawn": {"poses": poses}})
     posts = [{"cylinder": {"center": [15, 100 * k], "radius": 1, "height": 10}} for k in range(len(lanes))]
     places = []
-    given = {"clock": {"rate": 50}, "contact": True, "world": {"obstacles": posts}, "vehicles": vehicles}
-    with paddock.load(given) as sim:
+    tree = {"clock": {"rate": 50}, "contact": True, "world": {"obstacles": posts}, "vehicles": vehicles}
+    with paddock.load(tree) as sim:
         for _ in range(200):
             sim.step(5)
             snapshot = sim.snapshot()
@@ -62,14 +62,14 @@ def ways() -> dict[tuple[str, float], Way]:
             places.append(
                 np.stack([own, snapshot.fleet("other").position]) - [[[0, 100 * k, 0] for k in range(len(lanes))]]
             )
-        touching = [f"{one.subject} {one.detail}" for one in sim.events.since() if one.kind == "contact"]
-    (own, other), found = np.moveaxis(np.array(places), 1, 0), {}
+        touching = [f"{event.subject} {event.detail}" for event in sim.events.since() if event.kind == "contact"]
+    (own, other), passed = np.moveaxis(np.array(places), 1, 0), {}
     for k, lane in enumerate(lanes):
         clear = np.hypot(own[:, k, 0] - 15.0, own[:, k, 1]).min() - 1.0
         apart = np.linalg.norm(own[:, k] - other[:, k], axis=1).min()
         touches = sum(f"a{k:02}" in text for text in touching)
-        found[lane] = Way(float(clear), float(apart), float(own[:, k, 0].max()), touches)
-    return found
+        passed[lane] = Way(float(clear), float(apart), float(own[:, k, 0].max()), touches)
+    return passed
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -102,14 +102,14 @@ def field(seed: int, avoid: float, order: int = 1) -> Simulation:
          "speed": 3, "behaviour": {"flock": flock}},
         {"name": "line", "model": "point", "count": 5, "spawn": start, "behaviour": {"formation": line}},
     ]  # fmt: skip
-    given = {"seed": seed, "clock": {"rate": 50}, "every": {"behaviour": 2}, "contact": True}
-    return paddock.load({**given, "world": {"obstacles": obstacles}, "vehicles": vehicles[::order]})
+    tree = {"seed": seed, "clock": {"rate": 50}, "every": {"behaviour": 2}, "contact": True}
+    return paddock.load({**tree, "world": {"obstacles": obstacles}, "vehicles": vehicles[::order]})
 
 
 def touches(sim: Simulation) -> list[str]:
     """Touches of obstacles and of other fleets; within a flock, its own option `separation` counts."""
-    found = [event for event in sim.events.since() if event.kind == "contact"]
-    return [one.detail for one in found if not (one.subject.startswith("flock") and one.detail.startswith("flock"))]
+    events = [event for event in sim.events.since() if event.kind == "contact"]
+    return [e.detail for e in events if not (e.subject.startswith("flock") and e.detail.startswith("flock"))]
 
 
 @pytest.mark.parametrize("seeds", [[1], pytest.param([0, 2, 3], marks=pytest.mark.slow)])

@@ -20,8 +20,8 @@ def load(*vehicles: dict[str, Any], rate: int = 500, every: int = 5, seed: int =
     return paddock.load({"seed": seed, "clock": {"rate": rate}, "every": {"behaviour": every}, "vehicles": vehicles})
 
 
-def car(name: str, driver: Any, **given: Any) -> dict[str, Any]:
-    return {"name": name, "model": "car.bicycle", "preset": "sedan", "driver": driver, **given}
+def car(name: str, driver: Any, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "model": "car.bicycle", "preset": "sedan", "driver": driver, **fields}
 
 
 # manoeuvre
@@ -78,8 +78,8 @@ def test_playback_repeats_a_run_bit_for_bit() -> None:
     ends = [*(round(500 * row[0]) for row in rows[1:]), 900]
     for row, until in zip(rows, ends, strict=True):
         inputs = [*row[1:], *[0.0, 0.0, 1.0, 0.0][len(row) - 2 :]]
-        given = dict(zip(("steer", "throttle", "brake", "gear", "handbrake"), inputs, strict=True))
-        first.command("red", **given)
+        commands = dict(zip(("steer", "throttle", "brake", "gear", "handbrake"), inputs, strict=True))
+        first.command("red", **commands)
         first.step(until - first.tick)
         again.step(until - again.tick)
         assert np.array_equal(first.snapshot().fleet("red").position, again.snapshot().fleet("red").position)
@@ -124,7 +124,7 @@ def test_a_human_reacts_late() -> None:
 def test_a_humans_errors_are_drawn_from_the_seed() -> None:
     noisy = {"human": {"path": OVAL, "speed": 14, "reaction": 0, "steer_noise": 0.01}}
     exact = steering_of({"human": {"path": OVAL, "speed": 14, "reaction": 0, "steer_noise": 0}}, ticks=1500)
-    one, same, other = (steering_of(noisy, seed, 1500) for seed in (3, 3, 4))
-    assert np.array_equal(one, same)
-    assert not np.array_equal(one, other)
-    assert 0.004 < np.std(one - exact) < 0.03
+    first, same, other = (steering_of(noisy, seed, 1500) for seed in (3, 3, 4))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+    assert 0.004 < np.std(first - exact) < 0.03

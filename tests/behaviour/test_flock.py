@@ -92,11 +92,11 @@ def test_a_flock_avoids_vehicles_of_other_fleets_if_it_is_asked_to() -> None:
                 ],
             }
         )  # fmt: skip
-        found = []
+        gaps = []
         for _ in range(120):
             sim.step(6)
             birds = sim.snapshot().fleet("birds").position
-            found.append(np.linalg.norm(birds[:, None] - np.array(mast)[None, :, :3], axis=2).min())
-        nearest[avoid] = min(found)
+            gaps.append(np.linalg.norm(birds[:, None] - np.array(mast)[None, :, :3], axis=2).min())
+        nearest[avoid] = min(gaps)
     assert nearest[0.0] < 1.0
     assert nearest[6.0] > 5.0

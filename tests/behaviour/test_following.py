@@ -50,14 +50,14 @@ def test_each_follower_of_a_fleet_has_its_own_leader(watch: Watch) -> None:
     assert apart.min(axis=1) == pytest.approx(2.0, abs=0.01)
 
 
-@pytest.mark.parametrize(("place", "velocity"), [((100, 0), (0, 4)), ((60, 80), (-3, 1)), ((-50, 20), (2, 5))])
-def test_pursuit_takes_the_time_of_the_collision_course(place: Any, velocity: Any) -> None:
-    gap, drift, speed = np.array(place, float), np.array(velocity, float), 8.0
+@pytest.mark.parametrize(("position", "velocity"), [((100, 0), (0, 4)), ((60, 80), (-3, 1)), ((-50, 20), (2, 5))])
+def test_pursuit_takes_the_time_of_the_collision_course(position: Any, velocity: Any) -> None:
+    gap, drift, speed = np.array(position, float), np.array(velocity, float), 8.0
     # |gap + drift t| = speed t
     a, b, c = drift @ drift - speed**2, 2 * gap @ drift, gap @ gap
     time = max(np.roots([a, b, c]).real)
     course = np.arctan2(*(gap + drift * time)[::-1])
-    preyed = {"name": "prey", "model": "point", "pose": [*place, 20, np.arctan2(velocity[1], velocity[0])]}
+    preyed = {"name": "prey", "model": "point", "pose": [*position, 20, np.arctan2(velocity[1], velocity[0])]}
     preyed |= {"speed": float(np.linalg.norm(drift)), "commands": {"vx": drift[0], "vy": drift[1]}}
     hawk = {"name": "hawk", "model": "point", "pose": [0, 0, 20, float(course)], "speed": speed}
     sim = paddock.load({"vehicles": [preyed, {**hawk, "behaviour": {"pursue": {"target": "prey", "speed": speed}}}]})

@@ -45,7 +45,7 @@ def fleet_of(model: str, rule: str) -> Any:
     if rule not in OVER_RADIO:
         return paddock.load({"seed": 11, "vehicles": [lead, it]})
     radio = {"stations": [{"name": "base", "position": [0, 0, 5]}]}
-    fleets = [one | {"radio": "default"} for one in (lead, it)]
+    fleets = [entry | {"radio": "default"} for entry in (lead, it)]
     return paddock.load({"seed": 11, "radio": radio, "vehicles": fleets})
 
 
@@ -93,15 +93,15 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
     sim = fleet_of(model, rule)
     sim.step(40)
     program = sim.engine.programs["it"]
-    fleet, conduct = program.fleet, program.behaviour
+    fleet, conduct = program.fleet, program.control.behaviour
     assert conduct is not None
     state, command, memory = (fleet.tables[k][:, : fleet.n].copy() for k in ("state", "command", "memory"))
     dt = sim.engine.world.clock.dt
     radio = sim.engine.radio
-    heard = RadioSenses(radio, sim.engine.poses, sim.tick, True) if radio.active else None
-    conduct.run(sim.engine.world, sim.engine.poses, program.parameters, dt, None, heard)
-    act = conduct.rule.spec(program.model, program.varying).function
-    targets = sim.engine.poses("lead" if conduct.target else "it").copy()
+    heard = RadioSenses(radio, sim.engine.publisher.poses, sim.tick, True) if radio.active else None
+    conduct.run(sim.engine.world, sim.engine.publisher.poses, program.parameters.arguments, dt, None, heard)
+    act = conduct.rule.spec(program.model, program.parameters.varying).function
+    targets = sim.engine.publisher.poses("lead" if conduct.target else "it").copy()
     for i in range(fleet.n):
         parameters = sim.vehicles.inspect(f"it[{i}]")["parameters"]
         new_command, _, new_memory = act(
@@ -124,8 +124,8 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
 def test_without_a_target_the_desire_is_zero() -> None:
     sim = fleet_of("point", "pursue")
     program = sim.engine.programs["it"]
-    conduct = program.behaviour
-    act = conduct.rule.spec(program.model, program.varying).function
+    conduct = program.control.behaviour
+    act = conduct.rule.spec(program.model, program.parameters.varying).function
     state = program.model.state(*program.fleet.state[:, 0].tolist())
     command, _, _ = act(
         state,
@@ -147,8 +147,8 @@ def test_urges_of_a_flock_equal_plain_python() -> None:
     sim = fleet_of("point", "flock")
     sim.step(40)
     program = sim.engine.programs["it"]
-    conduct, block = program.behaviour, sim.engine.poses("it")[:, :7].copy()
-    conduct.run(sim.engine.world, sim.engine.poses, program.parameters, 0.1)
+    conduct, block = program.control.behaviour, sim.engine.publisher.poses("it")[:, :7].copy()
+    conduct.run(sim.engine.world, sim.engine.publisher.poses, program.parameters.arguments, 0.1)
     options = flock.Options(*conduct.options.tolist())
     agents = [flock.Neighbour(*block[[0, 1, 2, 7, 8, 9], i].tolist()) for i in range(7)]
     for i, me in enumerate(agents):

@@ -128,11 +128,11 @@ def test_looking_equals_plain_python() -> None:
     poses[:2] = (track[at, :2] + random.uniform(-4, 4, (12, 1)) * track[at, 4:6]).T
     poses[7:9] = random.normal(0.0, 10.0, (2, 12))
     space, shifts = Space(4.0, 4.6, 2.6, 60.0, 5.0), random.uniform(-2, 2, 5)
-    spots, found = np.empty((6, 12)), np.empty((2, 5))
+    spots, targets = np.empty((6, 12)), np.empty((2, 5))
     place_vehicles.plain(poses, track, spots)
-    choose_lines.plain(5, spots, np.argsort(spots[0], kind="stable"), shifts, track, space, found)
-    assert np.array_equal(look_around(poses, 5, shifts, track, space), found)
-    assert (found[1] < 1e3).any() and (found[0] != 0.0).any()
+    choose_lines.plain(5, spots, np.argsort(spots[0], kind="stable"), shifts, track, space, targets)
+    assert np.array_equal(look_around(poses, 5, shifts, track, space), targets)
+    assert (targets[1] < 1e3).any() and (targets[0] != 0.0).any()
 
 
 def test_circuit_is_smooth_and_passes_through_its_corners() -> None:

@@ -92,12 +92,12 @@ def test_errors_name_the_location(tmp_path: Path, written: str, at: str, message
     file.write_text(f"{HEAD}    {written}\n")
     with pytest.raises(paddock.PaddockError) as caught:
         paddock.load(file)
-    place, _, text = str(caught.value).partition(": ")
+    location, _, text = str(caught.value).partition(": ")
     assert text == message
-    assert place.endswith(f"race.yaml:6:{5 + written.index(at)}")
+    assert location.endswith(f"race.yaml:6:{5 + written.index(at)}")
 
 
 def test_choices_are_written_by_name() -> None:
     scenario = {"vehicles": [{"name": "it", "model": "point", "behaviour": {"formation": {"shape": "sphere"}}}]}
-    options = paddock.load(scenario).engine.programs["it"].behaviour.options
+    options = paddock.load(scenario).engine.programs["it"].control.behaviour.options
     assert options[0] == 4.0

@@ -18,9 +18,9 @@ STATION = (0.0, 0.0, 10.0)
 def signal_map() -> RadioMap:
     """The field of a station at the origin with 20 dBm at 2.4 GHz in free space."""
     random = np.random.default_rng(1)
-    place = random.uniform((-4000, -4000, 0), (4000, 4000, 100), (400, 3))
-    distance = np.sqrt(((place - STATION) ** 2).sum(axis=1) + 1.0)
-    return fit_map(RadioSamples.of(place, 20.0 - 40.05 - 20.0 * np.log10(distance))).map
+    position = random.uniform((-4000, -4000, 0), (4000, 4000, 100), (400, 3))
+    distance = np.sqrt(((position - STATION) ** 2).sum(axis=1) + 1.0)
+    return fit_map(RadioSamples.of(position, 20.0 - 40.05 - 20.0 * np.log10(distance))).map
 
 
 def scenario(start: tuple[float, float, float], behaviour: dict[str, Any]) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def test_a_drone_out_of_range_climbs_the_gradient_until_its_link_is_up(signal_ma
             if column(sim, "signal") >= 0.05:
                 break
         assert column(sim, "links") == 1.0 and column(sim, "signal") >= 0.05
-        place = sim.snapshot().fleet("d").position[0]
-        assert np.linalg.norm(place - STATION) < np.linalg.norm(np.array(start) - STATION) - 20.0
+        position = sim.snapshot().fleet("d").position[0]
+        assert np.linalg.norm(position - STATION) < np.linalg.norm(np.array(start) - STATION) - 20.0
         sim.step(500)  # and stays
         assert np.linalg.norm(sim.snapshot().fleet("d").velocity[0]) < 0.5 and column(sim, "links") == 1.0
 
@@ -91,7 +91,7 @@ def test_without_a_map_a_drone_climbs_the_slope_of_its_measurements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"map": "missing.npz"}, "missing.npz: no such file"),
         ({"map": 3}, "map must be the file of a radio map, not 3"),
@@ -99,6 +99,6 @@ def test_without_a_map_a_drone_climbs_the_slope_of_its_measurements() -> None:
         ({"mpa": "x"}, "did you mean 'map'"),
     ],
 )
-def test_mistakes_are_named(given: dict[str, Any], message: str) -> None:
+def test_mistakes_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(PaddockError, match=message):
-        paddock.load(scenario((0.0, 0.0, 5.0), given))
+        paddock.load(scenario((0.0, 0.0, 5.0), options))

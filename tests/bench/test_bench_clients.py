@@ -12,7 +12,8 @@ from paddock.wire.operations import OPERATIONS
 
 
 def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured() -> None:
-    theirs = {name for name, one in OPERATIONS.items() if one.entry.zmq in ("Call", "Command", "GetMetadata", "Reset")}
+    calls = ("Call", "Command", "GetMetadata", "Reset")
+    theirs = {name for name, operation in OPERATIONS.items() if operation.entry.zmq in calls}
     of_the_clock = {"hold", "release_clock", "seek"}
     of_missions = {
         "mission_view",
@@ -22,7 +23,7 @@ def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured()
         "add_zone",
         "remove_zone",
         "add_vehicle",
-        "damage",
+        "damage_vehicle",
     }
     assert theirs - of_the_clock - of_missions - {"command_many"} == {*asked(radio=False), *asked(radio=True)}
     assert len(asked(radio=True)) == 23
@@ -44,7 +45,7 @@ def test_clients_are_answered_while_the_run_ticks() -> None:
     with Server(crowd(10), {"zmq": {"port": 0}}) as server:
         before = server.figures()
         for operation, fewest in (("inspect", 10), ("command", 10), ("restore", 0)):
-            port, given = server.addresses["zmq"]["port"], json.dumps(OPERATIONS[operation].entry.example)
-            figures = Subscriber("ask", port, operation, given, 2.0, 4).result()
+            port, params = server.addresses["zmq"]["port"], json.dumps(OPERATIONS[operation].entry.example)
+            figures = Subscriber("ask", port, operation, params, 2.0, 4).result()
             assert figures["answers"] > fewest and figures["refused"] == 0
         assert server.figures()["ticked"] > before["ticked"]

@@ -19,7 +19,7 @@ def row(sysid: int, name: str, mode: str, armed: bool, note: str = "") -> Status
 
 
 def status_of(*rows: tuple[StatusRow, Progress]) -> Any:
-    ports = [PortRow(one.sysid, one.name, "builtin", "udp 1", f"udp 127.0.0.1:{14549 + one.sysid}") for one, _ in rows]
+    ports = [PortRow(row.sysid, row.name, "builtin", "udp 1", f"udp 127.0.0.1:{14549 + row.sysid}") for row, _ in rows]
     return SimpleNamespace(progress=lambda: list(rows), ports=lambda: ports)
 
 

@@ -43,8 +43,8 @@ def test_a_threading_layer_that_has_not_started(monkeypatch: pytest.MonkeyPatch)
         raise ValueError("Threading layer is not initialized.")
 
     monkeypatch.setattr("numba.threading_layer", fail)
-    found = {finding.name: (finding.mark, finding.value) for finding in checks.core()}
-    assert found["threading layer"] == ("ok", "not started") and found["simulation"][0] == "ok"
+    marks = {finding.name: (finding.mark, finding.value) for finding in checks.core()}
+    assert marks["threading layer"] == ("ok", "not started") and marks["simulation"][0] == "ok"
 
 
 def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,9 +65,9 @@ def test_ports() -> None:
 
 
 RESULTS = [
-    Result("swarm", "100 drones", 12.5, "M/s", ">= 10", True),
-    Result("swarm", "one", 3.0, "us", "<= 2", False),
-    Result("start", "first", 0.7, "s"),
+    Result("100 drones", 12.5, "M/s", ">= 10", "swarm"),
+    Result("one", 3.0, "us", "<= 2", "swarm"),
+    Result("first", 0.7, "s", bench="start"),
 ]
 
 

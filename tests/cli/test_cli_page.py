@@ -47,9 +47,9 @@ class Run:
         )
         assert self.process.stderr is not None
         self.first = self.process.stderr.readline().decode()
-        found = LINK.match(self.first)
-        assert found is not None, self.first + self.process.stderr.read().decode()
-        self.link, self.port = found[1], int(found[2])
+        matched = LINK.match(self.first)
+        assert matched is not None, self.first + self.process.stderr.read().decode()
+        self.link, self.port = matched[1], int(matched[2])
 
     def end(self) -> tuple[str, str]:
         self.process.send_signal(signal.SIGINT)
@@ -188,26 +188,27 @@ def test_the_link_in_the_view_is_complete() -> None:
 def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -> None:
     with running(tmp_path, str(small), "--record", "first.mcap", "--serve", "metrics=0") as run:
         with connected(run.port) as page:
-            before = call(page, "get_metadata")
+            before = call(page, "metadata")
             assert (before["name"], before["can_load"]) == ("small", True)
-            assert call(page, "get_running_scenario") == {"name": "small", "text": small.read_text()}
+            assert call(page, "running_scenario") == {"name": "small", "text": small.read_text()}
             cards = {card["name"]: card for card in call(page, "list_scenarios")["scenarios"]}
             assert cards["swarm"]["vehicles"] == 10_000 and "flock" in cards["swarm"]["description"]
             assert call(page, "get_scenario", name="race")["text"].count("model: car.bicycle") >= 1
             wrong = "vehicles:\n  - {model: quod}\n  - {model: os.path}\n"
-            assert [(one["line"], one["column"]) for one in call(page, "check_scenario", text=wrong)["problems"]] == [
+            problems = call(page, "check_scenario", text=wrong)["problems"]
+            assert [(problem["line"], problem["column"]) for problem in problems] == [
                 (2, 13),
                 (3, 13),
             ]
             assert call(page, "load_scenario", text=wrong).startswith("line 2, column 13: unknown model 'quod'")
-            assert call(page, "get_metadata")["name"] == "small"
+            assert call(page, "metadata")["name"] == "small"
             assert call(page, "load_scenario", text=OTHER) == {}
             with pytest.raises(ConnectionClosed):
                 receive_until_closed(page)
         with connected(run.port) as page:
-            after = call(page, "get_metadata")
+            after = call(page, "metadata")
             assert (after["name"], after["rate"], after["can_load"]) == ("other", 50.0, True)
-            assert call(page, "get_running_scenario") == {"name": "other", "text": OTHER}
+            assert call(page, "running_scenario") == {"name": "other", "text": OTHER}
         wait_until_it_runs(run.port)
         out, err = run.end()
     assert run.process.returncode == 130
@@ -244,7 +245,7 @@ def test_a_run_that_starts_paused(tmp_path: Path, small: Path) -> None:
         with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
             remote.vehicles.place("red", [1.0, 2.0, 0.0, 0.0])
             assert call(page, "simulation_step", ticks=40)["tick"] == 40
-            assert [(one.tick, one.kind) for one in remote.control.log.complete()] == [(0, "place")]
+            assert [(entry.tick, entry.kind) for entry in remote.control.log.complete()] == [(0, "place")]
         call(page, "release_clock")
         time.sleep(0.3)
         assert call(page, "ping")["tick"] == 40

@@ -16,9 +16,9 @@ MAST = np.array([20.0, -10.0, 15.0])
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Samples of a transmitter in the open, -30 dBm at 1 m, exponent 2; and their map."""
     path = tmp_path_factory.mktemp("radio")
-    place = np.random.default_rng(1).uniform((-80, -80, 0), (80, 80, 30), (120, 3))
-    dbm = -30.0 - 10.0 * np.log10(((place - MAST) ** 2).sum(axis=1) + 1.0)
-    rows = [f"{x:.6f},{y:.6f},{z:.6f},{p:.6f}" for (x, y, z), p in zip(place.tolist(), dbm.tolist(), strict=True)]
+    position = np.random.default_rng(1).uniform((-80, -80, 0), (80, 80, 30), (120, 3))
+    dbm = -30.0 - 10.0 * np.log10(((position - MAST) ** 2).sum(axis=1) + 1.0)
+    rows = [f"{x:.6f},{y:.6f},{z:.6f},{p:.6f}" for (x, y, z), p in zip(position.tolist(), dbm.tolist(), strict=True)]
     (path / "walk.csv").write_text("\n".join(["x,y,z,dbm", *rows]))
     (path / "points.csv").write_text("x,y,z\n0,0,10\n1000,0,10\n")
     assert exit_code(["radio", "fit", str(path / "walk.csv"), "--folds", "2", "--out", str(path / "walk.npz")]) == 0
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_fit_prints_the_error_and_the_transmitter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder / "json.npz"
-    given = [
+    arguments = [
         "radio",
         "fit",
         str(folder / "walk.csv"),
@@ -39,13 +39,13 @@ def test_fit_prints_the_error_and_the_transmitter(folder: Path, capsys: pytest.C
         "2",
         "--json",
     ]
-    assert exit_code(given) == 0 and out.exists()
+    assert exit_code(arguments) == 0 and out.exists()
     tree = json.loads(capsys.readouterr().out)
     np.testing.assert_allclose(tree["transmitter"], MAST, atol=0.5)
     assert tree["samples"] == 120 and tree["held_out_error"] < 0.5 and not tree["transmitter_given"]
     assert tree["exponent"] == pytest.approx(2.0, abs=0.02)
     assert tree["eirp"] == pytest.approx(-30.0 + 40.05, abs=0.3)  # free space at 1 m and 2.4 GHz: 40.05 dB
-    assert exit_code([*given[:5], "--transmitter", "-1,2,3", "--folds", "0"]) == 0
+    assert exit_code([*arguments[:5], "--transmitter", "-1,2,3", "--folds", "0"]) == 0
     text = capsys.readouterr().out
     assert "-1.0, 2.0, 3.0 m\n" in text and "held-out error  not computed" in text
 
@@ -79,8 +79,8 @@ def test_query_prints_values(folder: Path, capsys: pytest.CaptureFixture[str]) -
 def test_coverage_is_the_area_of_a_circle(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     picture = folder / "cover.png"
-    given = ["radio", "coverage", str(folder / "walk.npz"), "--height", "15", "--threshold", "-64"]
-    assert exit_code([*given, "--area", "-80,-110,120,90", "--out", str(picture), "--json"]) == 0
+    arguments = ["radio", "coverage", str(folder / "walk.npz"), "--height", "15", "--threshold", "-64"]
+    assert exit_code([*arguments, "--area", "-80,-110,120,90", "--out", str(picture), "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)
     radius = 10.0 ** ((64.0 - 30.0) / 20.0)  # where the path loss reaches the threshold
     assert tree["covered"] == pytest.approx(np.pi * radius**2 / 200.0**2, rel=0.05)
@@ -154,9 +154,8 @@ def test_mistakes_are_one_line(
     for name in ("folder.parquet", "folder.csv"):
         (folder / name).mkdir(exist_ok=True)
     (folder / "empty.npz").touch()
-    assert (
-        exit_code(["radio", *(one.replace("{walk}", walk).replace("{folder}", str(folder)) for one in arguments)]) == 2
-    )
+    filled = (text.replace("{walk}", walk).replace("{folder}", str(folder)) for text in arguments)
+    assert exit_code(["radio", *filled]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
 
@@ -194,8 +193,8 @@ def test_mistakes_of_scenarios_have_a_place(
     rest = ["  stations: [{name: base, position: [0, 0, 5]}]", "vehicles: [{name: d, model: quad, radio: default}]"]
     file = tmp_path / "wrong.yaml"
     file.write_text("\n".join(["radio:", line, *rest]))
-    for given in (["link", str(file), "base", "d"], ["coverage", str(file), "--height", "5"]):
-        assert exit_code(["radio", *given]) == 2
+    for command in (["link", str(file), "base", "d"], ["coverage", str(file), "--height", "5"]):
+        assert exit_code(["radio", *command]) == 2
         error = capsys.readouterr().err
         assert f"wrong.yaml:2:{line.rindex(at) + 1}: {message}" in error and error.count("\n") == 1
 
@@ -223,16 +222,16 @@ def test_coverage_of_a_scenario_is_that_of_its_stations() -> None:
         return 20.0 - 20.0 * np.log10(4.0 * np.pi * 2.4e9 / 299_792_458.0 * distance)
 
     with paddock.load(tree) as sim:
-        found, only = sim.radio.levels(places), sim.radio.levels(places, of="base")
-    assert found.best.tolist() == [0, 0, 1, 1]
-    np.testing.assert_allclose(found.power[:2], free(places, (0.0, 0.0, 10.0))[:2], atol=1e-6)
-    np.testing.assert_allclose(found.power[2:], free(places, (500.0, 0.0, 10.0))[2:], atol=1e-6)
+        both, only = sim.radio.levels(places), sim.radio.levels(places, of="base")
+    assert both.best.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(both.power[:2], free(places, (0.0, 0.0, 10.0))[:2], atol=1e-6)
+    np.testing.assert_allclose(both.power[2:], free(places, (500.0, 0.0, 10.0))[2:], atol=1e-6)
     assert only.power[3] < free(places, (0.0, 0.0, 10.0))[3] - 6.0  # behind the box
     # the jammer fills 2 of its 100 MHz
     jammer = free(places, (-200.0, 0.0, 5.0)) + 10.0 * np.log10(2.0 / 100.0)
     noise = noise_dbm(2.0e6, 6.0)
     against = 10.0 * np.log10(10.0 ** (jammer / 10.0) + 10.0 ** (noise / 10.0))
-    np.testing.assert_allclose(found.sinr[:2], (found.power - against)[:2], atol=0.05)
+    np.testing.assert_allclose(both.sinr[:2], (both.power - against)[:2], atol=0.05)
 
 
 def test_coverage_of_a_scenario_is_above_the_ground_and_marks_carried_jammers(
@@ -249,8 +248,8 @@ def test_coverage_of_a_scenario_is_above_the_ground_and_marks_carried_jammers(
     (tmp_path / "hill.yaml").write_text(yaml.safe_dump(tree))
     drawn: list[fitting.HeatMap] = []
     monkeypatch.setattr(fitting, "draw_coverage", lambda grid, *rest: drawn.append(grid))
-    given = ["radio", "coverage", str(tmp_path / "hill.yaml"), "--height", "10", "--area", "0,-100,250,100"]
-    assert exit_code([*given, "--out", str(tmp_path / "hill.png")]) == 0
+    arguments = ["radio", "coverage", str(tmp_path / "hill.yaml"), "--height", "10", "--area", "0,-100,250,100"]
+    assert exit_code([*arguments, "--out", str(tmp_path / "hill.png")]) == 0
     [grid] = drawn
     k, m = int(np.argmin(np.abs(grid.x - 250.0))), int(np.argmin(np.abs(grid.y)))
     waves = np.hypot(250.0, 250.0) * 2.4e9 / 299_792_458.0  # from the station at 10 m to 10 m above the slope
@@ -261,10 +260,10 @@ def test_coverage_of_a_scenario_is_above_the_ground_and_marks_carried_jammers(
 def test_coverage_of_a_scenario_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     (tmp_path / "town.yaml").write_text(SCENARIO)
-    given = ["radio", "coverage", str(tmp_path / "town.yaml"), "--height", "10", "--out", str(tmp_path / "town.png")]
-    assert exit_code([*given, "--sinr", "--threshold", "10"]) == 0
+    command = ["radio", "coverage", str(tmp_path / "town.yaml"), "--height", "10", "--out", str(tmp_path / "town.png")]
+    assert exit_code([*command, "--sinr", "--threshold", "10"]) == 0
     assert "SINR" in capsys.readouterr().out and (tmp_path / "town.png").exists()
-    assert exit_code([*given, "--station", "bse"]) == 2
+    assert exit_code([*command, "--station", "bse"]) == 2
     assert "did you mean 'base'?" in capsys.readouterr().err
-    assert exit_code([*given, "--receiver", "tt"]) == 2
+    assert exit_code([*command, "--receiver", "tt"]) == 2
     assert "unknown" in capsys.readouterr().err

@@ -125,7 +125,7 @@ def test_the_summary_of_a_mission(tmp_path: Path, capsys: pytest.CaptureFixture[
     mission = ran(capsys, str(file))["mission"]
     assert (mission["tasks"], mission["completed"], mission["finished"], mission["makespan"]) == (2, 0, False, None)
     assert mission["travelled"] == pytest.approx(20.0, abs=0.5)  # m in the only second
-    assert [one["task"] for one in mission["undone"]] == ["beyond"] and mission["undone"][0]["reason"]
+    assert [entry["task"] for entry in mission["undone"]] == ["beyond"] and mission["undone"][0]["reason"]
     assert exit_code(["run", str(file), "--seconds", "120", "--headless"]) == 0
     out = capsys.readouterr().out
     assert "mission: 1 of 2 tasks done, all back after" in out and "beyond not done: it takes" in out

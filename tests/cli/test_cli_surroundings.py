@@ -31,8 +31,8 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_outputs_that_are_closed_or_full(redirection: str, code: int, error: str) -> None:
-    found = run(f"{' '.join(COMMAND)} {redirection}")
-    assert (found.returncode, found.stderr) == (code, error)
+    done = run(f"{' '.join(COMMAND)} {redirection}")
+    assert (done.returncode, done.stderr) == (code, error)
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_a_deleted_current_folder(tmp_path: Path, arguments: str, problem: str) 
     """Absolute paths work; whatever would be read or written relative is refused, default names as well."""
     gone, there = tmp_path / "gone", tmp_path / "red.yaml"
     there.write_text("vehicles: [{name: red, model: rover}]\n")
-    path = os.pathsep.join(os.path.abspath(one) for one in sys.path if one)
+    path = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
     line = f"paddock: error: {problem.format(deleted='the current folder was deleted')}\n" if problem else ""
     gone.mkdir()
     command = f"PYTHONPATH={path} {COMMAND[0]} -m paddock {arguments.format(there=there)}"
-    found = run(f"cd {gone} && rmdir {gone} && {command}")
-    assert (found.returncode, found.stderr) == (2 if problem else 0, line)
-    assert not any(os.path.exists(one) for one in (gone, "/a", "/rec", "/mission_0_plan"))
+    done = run(f"cd {gone} && rmdir {gone} && {command}")
+    assert (done.returncode, done.stderr) == (2 if problem else 0, line)
+    assert not any(os.path.exists(path) for path in (gone, "/a", "/rec", "/mission_0_plan"))
 
 
 def test_paths_relative_to_an_open_folder_are_valid_where_the_current_one_was_deleted() -> None:
@@ -103,8 +103,8 @@ def test_without_a_cache_kernels_are_kept_for_the_next_run_with_other_temporary_
 def test_a_cache_in_the_hands_of_another_user_is_not_used(no_cache: Path) -> None:
     (no_cache / "elsewhere").mkdir()
     (no_cache / f"paddock-kernels-{os.getuid()}").symlink_to(no_cache / "elsewhere")
-    found = cache.cache_root.__wrapped__()
-    assert found.parent == no_cache and found.name != f"paddock-kernels-{os.getuid()}" and not found.is_symlink()
+    root = cache.cache_root.__wrapped__()
+    assert root.parent == no_cache and root.name != f"paddock-kernels-{os.getuid()}" and not root.is_symlink()
 
 
 def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from paddock.cli.main import exit_code
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = exit_code(["track", *arguments])
-    found = capsys.readouterr()
-    return code, found.out, found.err
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
 
 
 def test_figures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,13 +53,13 @@ class Terminal:
 
 @pytest.fixture
 def terminal(small: Path) -> Iterator[Terminal]:
-    found = Terminal("run", str(small))
-    yield found
-    if found.process.poll() is None:
-        found.process.kill()
-        found.process.wait()
-    os.close(found.ours)
-    os.close(found.theirs)
+    screen = Terminal("run", str(small))
+    yield screen
+    if screen.process.poll() is None:
+        screen.process.kill()
+        screen.process.wait()
+    os.close(screen.ours)
+    os.close(screen.theirs)
 
 
 def test_keys(terminal: Terminal) -> None:
@@ -157,8 +157,8 @@ def test_leaderboard() -> None:
         {"name": name, "model": "car.kinematic", "pose": [x, 0.5, 0], "speed": 10.0}
         for name, x in (("red", -9.0), ("blue", -4.0))
     ]
-    given = {"track": "acceleration", "rules": {"discipline": "acceleration", "stop_distance": 0}, "vehicles": cars}
-    with paddock.load(given) as sim:
+    tree = {"track": "acceleration", "rules": {"discipline": "acceleration", "stop_distance": 0}, "vehicles": cars}
+    with paddock.load(tree) as sim:
         sim.step(240)
         lines = [str(line) for line in race_lines(sim.snapshot(), 60, 10)]
     assert [line.split()[:2] for line in lines[1:]] == [["1", "blue"], ["2", "red"]]

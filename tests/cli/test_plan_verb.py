@@ -91,11 +91,11 @@ def test_a_random_mission_becomes_a_table_and_a_folder(ask: Ask, tmp_path: Path)
     code, out, err = ask(*SMALL)
     assert (code, err) == (0, "")
     assert "5 of 5 tasks" in out and "uav[1]" in out and "mission_3_plan/report.html" in out
-    found = contents(tmp_path / "mission_3_plan")
-    assert set(found) >= FILES
-    assert all(found[name].startswith(b"\x89PNG") for name in FILES if name.endswith(".png"))
+    written = contents(tmp_path / "mission_3_plan")
+    assert set(written) >= FILES
+    assert all(written[name].startswith(b"\x89PNG") for name in FILES if name.endswith(".png"))
     assert ask(*SMALL, "--output", "again")[0] == 0
-    assert contents(tmp_path / "again") == found  # the same bytes
+    assert contents(tmp_path / "again") == written  # the same bytes
 
 
 def test_the_numbers_are_those_of_the_plan(planned: Planned) -> None:
@@ -104,7 +104,7 @@ def test_the_numbers_are_those_of_the_plan(planned: Planned) -> None:
     setup = setup_of(load_scenario(FAR))
     plan = solve(setup.problem, "greedy")
     assert (numbers["total_m"], numbers["makespan_s"], numbers["done"]) == (plan.total, plan.makespan, plan.done)
-    assert numbers["undone"] == [{"task": one.task, "reason": one.reason} for one in plan.undone]
+    assert numbers["undone"] == [{"task": entry.task, "reason": entry.reason} for entry in plan.undone]
     assert [row["task"] for row in numbers["undone"]] == ["beyond"]
     assert set(numbers["files"]) == set(contents(planned.folder))
     written = json.loads((planned.folder / "plan.json").read_text())
@@ -164,13 +164,13 @@ def test_parquet_needs_pyarrow(ask: Ask, tmp_path: Path, far: str, monkeypatch: 
 
 
 def test_files_for_maps_and_ground_stations(planned: Planned) -> None:
-    found = contents(planned.folder)
-    features = json.loads(found["routes.geojson"])["features"]
+    written = contents(planned.folder)
+    features = json.loads(written["routes.geojson"])["features"]
     kinds = {feature["properties"].get("kind") for feature in features}
     assert {"base", "point", "line", "route"} <= kinds
-    plans = [json.loads(text) for name, text in found.items() if name.endswith(".plan")]
+    plans = [json.loads(text) for name, text in written.items() if name.endswith(".plan")]
     assert plans and all(plan["fileType"] == "Plan" for plan in plans)
-    assert load_scenario(found["scenario.yaml"].decode()).name == "far"
+    assert load_scenario(written["scenario.yaml"].decode()).name == "far"
 
 
 def test_methods_are_compared(ask: Ask, tmp_path: Path) -> None:
@@ -216,12 +216,12 @@ def test_the_seed_and_the_objective_can_be_chosen(ask: Ask) -> None:
 
 
 def test_tasks_are_imported_from_geojson(ask: Ask, tmp_path: Path, far: str) -> None:
-    place = {
+    feature = {
         "type": "Feature",
         "properties": {"name": "barn"},
         "geometry": {"type": "Point", "coordinates": [8.001, 47.001]},
     }
-    (tmp_path / "farm.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [place]}))
+    (tmp_path / "farm.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
     numbers = json.loads(ask(far, "--import-tasks", "farm.geojson", "--json", "--no-files")[1])
     assert (numbers["tasks"], numbers["done"]) == (4, 3)
     alone = json.loads(ask("--import-tasks", "farm.geojson", "--json", "--no-files", "--method", "greedy")[1])
@@ -281,9 +281,9 @@ def test_without_matplotlib_everything_but_pictures_is_written(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, _ = ask(*SMALL, "--output", "out")
     assert code == 0 and "no plots: pictures need matplotlib: pip install 'paddock[plan]'" in out
-    found = contents(tmp_path / "out")
-    assert {"plan.json", "metrics.csv", "report.html"} <= set(found)
-    assert not any(name.endswith(".png") for name in found)
+    written = contents(tmp_path / "out")
+    assert {"plan.json", "metrics.csv", "report.html"} <= set(written)
+    assert not any(name.endswith(".png") for name in written)
 
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
@@ -424,12 +424,12 @@ def test_a_mission_over_radio_is_negotiated_by_its_vehicles(ask: Ask, tmp_path: 
     """Two pairs 900 m apart with radios of 400 m: each wins both tasks, and sends one message per vehicle and round."""
     (tmp_path / "apart.yaml").write_text(APART)
     code, out, err = ask("apart.yaml", "--no-files", "--json")
-    found = json.loads(out)
-    notes = found["notes"]
+    printed = json.loads(out)
+    notes = printed["notes"]
     assert code == 0 and err == ""
     assert "2 tasks with several winners; there are 2 groups that do not hear each other" in notes["over radio"]
     assert notes["messages"] >= 4 * notes["rounds"] and notes["messages"] % 4 == 0
-    assert found["metrics"]["done"] == 2  # each once
+    assert printed["metrics"]["done"] == 2  # each once
     _, out, _ = ask("apart.yaml", "--no-files")
     assert "over radio the vehicles did not agree after" in out
     (tmp_path / "near.yaml").write_text(APART.replace("range: 400", "range: 4000"))

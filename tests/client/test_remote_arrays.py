@@ -17,9 +17,9 @@ SCENARIO = {
 }
 
 
-def same(one: Any, other: Any) -> None:
-    assert set(one) == set(other)
-    for sensor, readings in one.items():
+def same(first: Any, other: Any) -> None:
+    assert set(first) == set(other)
+    for sensor, readings in first.items():
         assert set(readings) == set(other[sensor])
         for name, value in readings.items():
             np.testing.assert_array_equal(value, other[sensor][name], err_msg=f"{sensor}.{name}")
@@ -51,5 +51,5 @@ def test_a_control_request_carries_the_arrays(serve: Any) -> None:
         remote.control.on_request("red", handler=drive)
         remote.step(21)
         local.step(20)
-        [found] = [sensors for tick, sensors in seen if tick == 20]
-        same(found, local.vehicles.sensors("red"))
+        [carried] = [sensors for tick, sensors in seen if tick == 20]
+        same(carried, local.vehicles.sensors("red"))

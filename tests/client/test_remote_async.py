@@ -117,9 +117,9 @@ def test_the_verbs_of_a_local_simulation_are_coroutines(serve: Any) -> None:
                     await asyncio.sleep(0.01)
             assert await sim.clock.paused()
             assert (
-                [one.kind for one in await sim.control.log.complete()]
+                [entry.kind for entry in await sim.control.log.complete()]
                 == ["place"]
-                == [one.kind for one in await sim.control.log.entries()]
+                == [entry.kind for entry in await sim.control.log.entries()]
             )
             with pytest.raises(paddock.PaddockError, match="the server has no page"):
                 await sim.show()

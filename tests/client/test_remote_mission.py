@@ -57,7 +57,7 @@ def story(sim: Any) -> list[Any]:
 
 def seen(view: Any) -> list[Any]:
     """A view in values that can be compared."""
-    outlines = [(one.name, one.outline.shape, one.outline.tolist()) for one in (*view.tasks, *view.zones)]
+    outlines = [(item.name, item.outline.shape, item.outline.tolist()) for item in (*view.tasks, *view.zones)]
     tasks = [task._replace(outline=None) for task in view.tasks]
     return [view.time, tasks, outlines, view.vehicles, view.finished, view.metrics, view.log]
 
@@ -68,17 +68,17 @@ def test_a_remote_mission_equals_a_local_one(serve: Any, drive: bool) -> None:
     with paddock.load(SCENARIO) as local:
         expected = story(local)
     with paddock.connect(served.url, name="alice") as remote:
-        found = story(remote)
-    assert found == expected
-    first, second, third = found[:3]
+        remote_story = story(remote)
+    assert remote_story == expected
+    first, second, third = remote_story[:3]
     assert first[2][0] == ("gate", (1, 2), [[30.0, 0.0]])
     assert first[2][1] == ("fence", (2, 2), [[20.0, -20.0], [35.0, -20.0]])
     assert second[2][0] == ("gate", (1, 2), [[31.0, 2.0]])
     assert [member.name for member in second[3]] == ["bus[0]", "bus[1]", "late"]
     assert [member.status for member in third[3]][1] == "damaged"
     kinds = {"task_added", "zone_added", "zone_removed", "joined", "task_moved", "task_removed", "damaged"}
-    assert kinds <= {e[1] for e in found[-1]}
-    actions = [posted for posted in served.sim.engine.log.complete() if posted.source]
+    assert kinds <= {e[1] for e in remote_story[-1]}
+    actions = [posted for posted in served.sim.control.log.complete() if posted.source]
     assert {posted.source for posted in actions} == {"alice (zmq 1)"}
     assert [posted.action.verb for posted in actions] == [
         *("add_task", "add_zone", "add_zone", "remove_zone", "add_vehicle", "move_task", "remove_task", "damage")
@@ -115,12 +115,12 @@ MISTAKES = [
 
 
 def errors_of(sim: Any, mistakes: Any = MISTAKES) -> list[tuple[type, str]]:
-    found = []
+    errors = []
     for mistake in mistakes:
         with pytest.raises(paddock.PaddockError) as caught:
             mistake(sim)
-        found.append((type(caught.value), str(caught.value)))
-    return found
+        errors.append((type(caught.value), str(caught.value)))
+    return errors
 
 
 def test_errors_are_one_line_and_those_of_a_local_simulation(serve: Any) -> None:

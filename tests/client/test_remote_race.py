@@ -40,8 +40,8 @@ def test_standings_are_those_of_the_simulation(serve: Any) -> None:
 
 
 def test_columns_have_meanings() -> None:
-    found = snapshot_columns(["race.gap", "race.status"], None, {})
-    assert found["race.gap"].unit == "s" and found["race.status"].choices[-1] == "dnf"
+    columns = snapshot_columns(["race.gap", "race.status"], None, {})
+    assert columns["race.gap"].unit == "s" and columns["race.status"].choices[-1] == "dnf"
 
 
 def test_no_race(shared: Any) -> None:
@@ -60,6 +60,6 @@ def test_standings_of_a_replay(tmp_path: Path) -> None:
     ):
         player.seek(player.duration)
         with paddock.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}") as sim:
-            found = sim.race.standings()
-    assert [row.name for row in found.rows] == [row.name for row in wanted.rows]
-    assert abs(found["red"].result - wanted["red"].result) < 1e-9
+            standings = sim.race.standings()
+    assert [row.name for row in standings.rows] == [row.name for row in wanted.rows]
+    assert abs(standings["red"].result - wanted["red"].result) < 1e-9

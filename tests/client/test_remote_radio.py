@@ -61,9 +61,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.tolist()
     if isinstance(value, list | tuple):
-        return type(value), [plain(one) for one in value]
+        return type(value), [plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     return value
 
 
@@ -99,7 +99,7 @@ def story(sim: Any) -> dict[str, Any]:
         "coverage": plain(sim.radio.coverage(side=3)._replace(power=0, sinr=0, jamming=0, per=0)),
         "shape": sim.radio.coverage(side=3).power.shape,
         "events": ids,
-        "errors": [refused(sim, *one) for one in MISTAKES],
+        "errors": [refused(sim, *mistake) for mistake in MISTAKES],
     }
 
 
@@ -116,12 +116,12 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def refused(sim: Any, method: str, given: dict[str, Any]) -> tuple[str, str]:
+def refused(sim: Any, method: str, arguments: dict[str, Any]) -> tuple[str, str]:
     call = sim.radio
     for part in method.split("."):
         call = getattr(call, part)
     with pytest.raises((PaddockError, TypeError)) as error:
-        call(**given)
+        call(**arguments)
     return error.type.__name__, "" if error.type is TypeError else str(error.value)
 
 
@@ -133,7 +133,7 @@ def test_the_same_methods_locally_and_remotely(serve: Any) -> None:
     with paddock.load(scenario) as local:
         expected = story(local)
     with paddock.connect(served.url) as remote:
-        found = story(remote)
+        remote_story = story(remote)
     assert (
         expected["errors"][0][0],
         expected["errors"][0][1].partition(";")[0],
@@ -141,7 +141,7 @@ def test_the_same_methods_locally_and_remotely(serve: Any) -> None:
     assert len(expected["heard"]) == 1 and "channel_allocated" in expected["events"]
     assert expected["assigned"][1][0] == (list, [0, 1]) and expected["services"]["telemetry"][1][0] == 10
     for name, value in expected.items():
-        assert found[name] == value, name
+        assert remote_story[name] == value, name
 
 
 def test_mistakes_in_surveys_and_assignments(serve: Any) -> None:

@@ -11,13 +11,14 @@ CAR = {"name": "car", "model": "car.kinematic"}
 
 def test_the_track_of_a_served_simulation(serve: Any) -> None:
     served = serve({"track": {"name": "harbour"}, "vehicles": [CAR]})
-    given = served.sim.world.track
+    course = served.sim.world.track
     with paddock.connect(served.url) as sim:
-        found = sim.world.track
-        assert found.name == "harbour" and found.closed and found.gates == given.gates and found.start == given.start
+        remote = sim.world.track
+        assert remote.name == "harbour" and remote.closed
+        assert remote.gates == course.gates and remote.start == course.start
         for name in ("cones", "colours", "centre", "left", "right", "left_width", "curvature", "along", "left_cones"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(given, name))
-        assert found.locate(3.0, 4.0) == given.locate(3.0, 4.0)
+            np.testing.assert_array_equal(getattr(remote, name), getattr(course, name))
+        assert remote.locate(3.0, 4.0) == course.locate(3.0, 4.0)
         tree = sim.world.scenery()["track"]
         assert tree["colour_names"][0] == "blue" and len(tree["gates"]) == 3
 

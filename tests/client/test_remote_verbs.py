@@ -91,7 +91,7 @@ def story(sim: Any) -> dict[str, Any]:
     results["sensors"] = sim.vehicles.sensors("red")
     results["fleet_sensors"] = sim.vehicles.sensors("scouts")
     results["inspect"] = sim.vehicles.inspect("blue")
-    results["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.behaviours.overrides()]
+    results["overrides"] = [(o.ids.tolist(), o.behaviour, o.options) for o in sim.behaviours.overrides()]
     results["routes"] = [
         (*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.behaviours.routes()
     ]
@@ -117,16 +117,16 @@ def test_the_same_program_runs_locally_and_remotely(serve: Any, drive: bool) -> 
     with paddock.load(served.sim.scenario) as local:
         expected = story(local)
     with paddock.connect(served.url) as remote:
-        found = story(remote)
-    local_snapshot, remote_snapshot = expected.pop("snapshot"), found.pop("snapshot")
+        remote_story = story(remote)
+    local_snapshot, remote_snapshot = expected.pop("snapshot"), remote_story.pop("snapshot")
     assert remote_snapshot.layout == local_snapshot.layout
     assert (remote_snapshot.tick, remote_snapshot.time) == (local_snapshot.tick, local_snapshot.time)
     assert bits(remote_snapshot) == bits(local_snapshot)
     assert remote_snapshot["red"].position[0] > 1.0
-    assert expected.pop("transform") == found.pop("transform")
-    readings = found.pop("fleet_sensors")
+    assert expected.pop("transform") == remote_story.pop("transform")
+    readings = remote_story.pop("fleet_sensors")
     assert readings == expected.pop("fleet_sensors") == {}
-    assert found == expected
+    assert remote_story == expected
 
 
 def test_sensors_of_a_fleet_are_arrays(serve: Any) -> None:
@@ -379,16 +379,16 @@ def test_vehicles_and_fleets_are_placed_and_the_log_is_read(serve: Any) -> None:
     served = serve()
     poses = np.array([[3.0 * k, -5.0, 25.0, 0.25 * k] for k in range(4)])
     with paddock.connect(served.url, name="notebook") as sim, paddock.load(served.sim.scenario) as local:
-        for one in (sim, local):
-            one.vehicles.place("red", [7.0, 8.0, 0.0, 1.0], 2.0)
-            one.vehicles.place("scouts", poses, [0.0, 1.0, 2.0, 3.0], at_tick=3)
-            one.step(10)
+        for run in (sim, local):
+            run.vehicles.place("red", [7.0, 8.0, 0.0, 1.0], 2.0)
+            run.vehicles.place("scouts", poses, [0.0, 1.0, 2.0, 3.0], at_tick=3)
+            run.step(10)
         assert sim.state_hash() == local.state_hash()
         assert sim.snapshot()["scouts[3]"].position[:2] == pytest.approx([9.0, -5.0], abs=0.2)
         with pytest.raises(InvalidValueError, match=r"'scouts' is a fleet of 4: give poses \(4, 4\)"):
             sim.vehicles.place("scouts", [0.0, 0.0, 0.0, 0.0])
         log = sim.control.log.complete()
-        assert [(one.tick, one.source, one.kind) for one in log] == [(k, "notebook (zmq 1)", "place") for k in (0, 3)]
+        assert [(e.tick, e.source, e.kind) for e in log] == [(k, "notebook (zmq 1)", "place") for k in (0, 3)]
         assert len(sim.control.log.entries) == 2 and sim.control.log.entries[0] == log[0]
         assert log[1].action["pose"].tolist() == poses.tolist()
         again = paddock.replayed(served.sim.scenario, log, 10)
@@ -447,8 +447,8 @@ def test_a_remote_simulation_has_every_member_of_a_local_one(serve: Any) -> None
     assert repr(served.sim) == "<Simulation 'scenario': 5 vehicles, t = 0 s, tick 0>"
 
 
-def public(thing: Any) -> set[str]:
-    return {name for name in dir(thing) if not name.startswith("_")}
+def public(part: Any) -> set[str]:
+    return {name for name in dir(part) if not name.startswith("_")}
 
 
 def test_the_markers_shown_are_listed(serve: Any) -> None:

@@ -44,8 +44,8 @@ def run_toy(folder: Path, factor: float = 2.0, further: str = "") -> tuple[float
     paths = os.pathsep.join([str(folder), *sys.path])
     kernels = str(folder / "kernels")
     environment = os.environ | {"PYTHONPATH": paths, "PADDOCK_CACHE": kernels, "PYTHONDONTWRITEBYTECODE": "1"}
-    found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=True)
-    value, *counts = found.stdout.splitlines()
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=True)
+    value, *counts = done.stdout.splitlines()
     caller, callee = ({"1 0": "loaded", "0 1": "compiled", "0 0": "not needed"}[count] for count in counts)
     return float(value), caller, callee
 

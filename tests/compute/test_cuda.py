@@ -153,13 +153,13 @@ def crashes_into_a_slope() -> list[Any]:
     state, hill, plane, alarms = BALLS.copy(), np.zeros(1), np.array([[-1.0, 1.0, 0.0]]), alarm_arrays(3)
     device = to_device(state)
     cuda_kernel(THROWN).watch(3, 100, device, hill, plane, 0.02, 1, *alarms)
-    found, progress, ticks = np.zeros(3), np.zeros((3, 1), np.int64), [0, 0, 0]
+    raised, progress, ticks = np.zeros(3), np.zeros((3, 1), np.int64), [0, 0, 0]
     while progress[0, 0] < 100:
-        kernel(THROWN).watch(3, 100, state, hill, plane, 0.02, 1, found, progress)
-        ticks = [tick or int(progress[0, 0] * (alarm > 0)) for tick, alarm in zip(ticks, found, strict=True)]
-        progress[1, 0] = (found > 0).sum()
+        kernel(THROWN).watch(3, 100, state, hill, plane, 0.02, 1, raised, progress)
+        ticks = [tick or int(progress[0, 0] * (alarm > 0)) for tick, alarm in zip(ticks, raised, strict=True)]
+        progress[1, 0] = (raised > 0).sum()
     equal = device.copy_to_host().tobytes() == state.tobytes()
-    return [alarms[0].copy_to_host().tolist(), alarms[1].copy_to_host().tolist(), found.tolist(), ticks, equal]
+    return [alarms[0].copy_to_host().tolist(), alarms[1].copy_to_host().tolist(), raised.tolist(), ticks, equal]
 
 
 PARTS: dict[str, Callable[..., Any]] = {

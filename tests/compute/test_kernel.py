@@ -105,8 +105,8 @@ def test_parameters_that_vary_between_agents() -> None:
     n = 300
     state, limits = motion(n), np.array([np.nan, np.nan, 0.7])
     varying = np.random.default_rng(3).normal(size=(2, n))  # rows: bias, gain
-    given = zip(state.T.tolist(), varying.T.tolist(), strict=True)
-    expected = np.array([move(Motion(*s), Limits(gain, bias, 0.7), 0.1) for s, (bias, gain) in given]).T
+    cases = zip(state.T.tolist(), varying.T.tolist(), strict=True)
+    expected = np.array([move(Motion(*s), Limits(gain, bias, 0.7), 0.1) for s, (bias, gain) in cases]).T
     kernel(VARYING)(n, 1, state, limits, varying, 0.1)
     np.testing.assert_array_equal(state, expected)
 
@@ -117,8 +117,8 @@ def test_tables_of_a_shared_tuple_are_its_further_fields(n: int) -> None:
     curve, last = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0, 7.0]])
     made = shared_tuple(TABLES)
     assert made._fields == ("gain", "bias", "scale", "curve", "last")
-    given = zip(state.T.tolist(), varying[0].tolist(), strict=True)
-    expected = np.array([looked_up(Motion(*s), made(1.5, b, 0.7, curve, last), 0.1) for s, b in given]).T
+    cases = zip(state.T.tolist(), varying[0].tolist(), strict=True)
+    expected = np.array([looked_up(Motion(*s), made(1.5, b, 0.7, curve, last), 0.1) for s, b in cases]).T
     kernel(LOOKUP)(n, 1, state, limits, varying, curve, last, 0.1)
     np.testing.assert_array_equal(state, expected)
     assert kernel(LOOKUP).variants(n)[0].signatures == list(kernel(LOOKUP).signatures().values())

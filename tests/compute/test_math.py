@@ -125,10 +125,10 @@ def test_choices_and_rounding() -> None:
     x = np.concatenate([RANDOM.uniform(-1e6, 1e6, 10_000), np.arange(-5.0, 5.0, 0.5)])
     np.testing.assert_array_equal(vectorised(scalar.nearest)(x), np.rint(x))
     np.testing.assert_array_equal(vectorised(scalar.floor)(x), np.floor(x))
-    places, found = np.array([-2.0, 0.9, 1.0, 3.7, 9.0, np.inf, np.nan]), [0, 0, 1, 3, 3, 3, 0]
-    assert vectorised(scalar.table_index)(places, 4).tolist() == found
-    assert [scalar.table_index(place, 4) for place in places] == found
-    assert [compiled(scalar.table_index)(place, 4) for place in places] == found
+    places, indices = np.array([-2.0, 0.9, 1.0, 3.7, 9.0, np.inf, np.nan]), [0, 0, 1, 3, 3, 3, 0]
+    assert vectorised(scalar.table_index)(places, 4).tolist() == indices
+    assert [scalar.table_index(value, 4) for value in places] == indices
+    assert [compiled(scalar.table_index)(value, 4) for value in places] == indices
 
 
 def test_wrapped_angles_point_the_same_way() -> None:

@@ -91,11 +91,11 @@ def brute(points: Any, radius: float) -> Any:
 
 
 def check(points: Any, radius: float) -> None:
-    found, expected = gathered(points, radius), brute(points, radius)
+    pairs, expected = gathered(points, radius), brute(points, radius)
     exact = [0, 1, 6]
-    assert np.array_equal(found[exact], expected[exact])
+    assert np.array_equal(pairs[exact], expected[exact])
     scale = 1e-12 * (1.0 + expected[0]) * max(radius, radius * radius)
-    assert (np.abs(found - expected) <= scale + 1e-12 * np.abs(expected)).all()
+    assert (np.abs(pairs - expected) <= scale + 1e-12 * np.abs(expected)).all()
 
 
 def cloud(kind: str, n: int) -> tuple[Any, float]:
@@ -198,8 +198,8 @@ def test_a_vehicle_at_nan_does_not_affect_the_others(bad: float) -> None:
     points, radius = cloud("box", 60)
     expected = brute(points, radius)
     lost = np.concatenate([points, [[bad, 0.0, 0.0]]])
-    found = gathered(lost, radius)
-    assert np.array_equal(found[0, :60], expected[0]) and found[0, 60] == 0.0
+    pairs = gathered(lost, radius)
+    assert np.array_equal(pairs[0, :60], expected[0]) and pairs[0, 60] == 0.0
 
 
 @given(n=st.integers(1, 10**7), extents=st.tuples(*[st.floats(0, 1e12)] * 3))

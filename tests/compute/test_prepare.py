@@ -114,7 +114,7 @@ print(json.dumps({"shown": shown, "misses": misses, "hash": sim.state_hash(), "b
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
         for _ in range(2)
     ]
-    first, second = (json.loads(one.stdout) for one in done)
+    first, second = (json.loads(run.stdout) for run in done)
     assert sorted(first["shown"]) == [[k, 3] for k in range(1, 4)] and second["shown"] == []
     assert first["misses"] == 3 if workers == "0" else first["misses"] < 3
     assert second["misses"] == 0 and second["hash"] == first["hash"] and not second["blas"]

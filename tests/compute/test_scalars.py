@@ -33,9 +33,9 @@ OUTPUT = {
 def test_they_have_the_bits_of_compute_math(name: str) -> None:
     for x in NUMBERS if name not in ("asin", "exp") else NUMBERS[:6]:
         for signed in (x, -x):
-            found = getattr(scalars, name)(signed)
-            assert found == getattr(plain, name)(signed)
-            assert found == pytest.approx(getattr(math, name)(signed), rel=4e-16, abs=1e-16)
+            value = getattr(scalars, name)(signed)
+            assert value == getattr(plain, name)(signed)
+            assert value == pytest.approx(getattr(math, name)(signed), rel=4e-16, abs=1e-16)
 
 
 def test_angles_and_roots() -> None:
@@ -46,13 +46,13 @@ def test_angles_and_roots() -> None:
 
 
 def test_the_state_uses_no_functions_that_differ_between_processors() -> None:
-    folder, found = pathlib.Path(paddock.__file__).parent, set[str]()
+    folder, reached = pathlib.Path(paddock.__file__).parent, set[str]()
     for file in sorted(file for room in ROOMS for file in (folder / room).rglob("*.py")):
         module = file.relative_to(folder).as_posix()
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module == "math" and LIBM & {n.name for n in node.names}:
-                found.add(module)
+                reached.add(module)
             owner = node.value if isinstance(node, ast.Attribute) else None
             if isinstance(owner, ast.Name) and node.attr in {"np": NUMPY, "math": LIBM}.get(owner.id, ()):  # type: ignore[attr-defined]
-                found.add(module)
-    assert found == set(OUTPUT)
+                reached.add(module)
+    assert reached == set(OUTPUT)

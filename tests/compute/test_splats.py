@@ -43,10 +43,10 @@ def places(count: int = 600) -> np.ndarray:
 
 def test_values_and_variances_are_those_of_the_formula() -> None:
     table, at = random_splats(), places()
-    found = evaluate_splats(at, table, build_grid(table), PRIOR)
+    values = evaluate_splats(at, table, build_grid(table), PRIOR)
     value, variance = formula(at, table)
-    np.testing.assert_allclose(found[:, 0], value, rtol=0.0, atol=1e-7)
-    np.testing.assert_allclose(found[:, 4], variance, rtol=1e-7)
+    np.testing.assert_allclose(values[:, 0], value, rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(values[:, 4], variance, rtol=1e-7)
 
 
 def test_an_uncertain_prior_adds_to_the_variance() -> None:
@@ -64,17 +64,17 @@ def test_an_uncertain_prior_adds_to_the_variance() -> None:
     q = np.minimum(np.einsum("nki,kij,nkj->nk", apart, precision, apart), REACH)
     total = (table[:, 15] * np.exp(-0.5 * q) * (1.0 - q / REACH) ** 2).sum(axis=1) + FLOOR
     expected = formula(at, table)[1] + FLOOR / total * np.einsum("in,ij,jn->n", slopes, spread, slopes)
-    found = evaluate_splats(at, table, build_grid(table), PRIOR, spread)
-    np.testing.assert_allclose(found[:, 4], expected, rtol=1e-6)
+    uncertain = evaluate_splats(at, table, build_grid(table), PRIOR, spread)
+    np.testing.assert_allclose(uncertain[:, 4], expected, rtol=1e-6)
 
 
 def test_gradients_are_those_of_differences() -> None:
     table, at, h = random_splats(), places(200), 1e-4
-    found = evaluate_splats(at, table, build_grid(table), PRIOR)
+    values = evaluate_splats(at, table, build_grid(table), PRIOR)
     for axis in range(3):
         step = h * np.eye(3)[axis]
         slope = (formula(at + step, table)[0] - formula(at - step, table)[0]) / (2.0 * h)
-        np.testing.assert_allclose(found[:, 1 + axis], slope, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(values[:, 1 + axis], slope, rtol=1e-5, atol=1e-5)
 
 
 def test_a_point_alone_has_the_same_bits_as_among_others() -> None:
@@ -98,14 +98,14 @@ def test_results_do_not_depend_on_threads() -> None:
 def test_far_away_and_at_infinity_only_the_prior_remains() -> None:
     table = random_splats()
     far = np.array([[1e4, 0.0, 0.0], [0.0, -5e6, 100.0]])
-    found = evaluate_splats(far, table, build_grid(table), PRIOR)
+    values = evaluate_splats(far, table, build_grid(table), PRIOR)
     apart = far - PRIOR[2:5]
     d2 = (apart**2).sum(axis=1) + 1.0
-    np.testing.assert_allclose(found[:, 0], -30.0 - 12.5 * np.log10(d2), rtol=1e-13)
-    np.testing.assert_allclose(found[:, 1:4], -25.0 / np.log(10.0) * apart / d2[:, None], rtol=1e-13)
-    np.testing.assert_allclose(found[:, 4], PRIOR[5])
+    np.testing.assert_allclose(values[:, 0], -30.0 - 12.5 * np.log10(d2), rtol=1e-13)
+    np.testing.assert_allclose(values[:, 1:4], -25.0 / np.log(10.0) * apart / d2[:, None], rtol=1e-13)
+    np.testing.assert_allclose(values[:, 4], PRIOR[5])
 
 
 def test_the_bell_is_a_gaussian() -> None:
     q = np.linspace(0.0, REACH, 500)
-    np.testing.assert_allclose([bell(float(one)) for one in q], np.exp(-0.5 * q), rtol=1e-9)
+    np.testing.assert_allclose([bell(float(distance)) for distance in q], np.exp(-0.5 * q), rtol=1e-9)

@@ -10,18 +10,18 @@ from paddock.contact.bodies import ROW
 from paddock.vehicles.model import SPHERE
 
 
-def bodies(*given: dict[str, Any]) -> Any:
+def bodies(*columns: dict[str, Any]) -> Any:
     """Return the table of bodies: p, v, w, q, mass (0: an obstacle), inertia, half sizes, shape, friction, bounce."""
-    table = np.zeros((ROW.size, len(given)))
-    for k, one in enumerate(given):
-        mass, inertia = one.get("mass", 1.0), one.get("inertia", np.inf)
-        table[0:3, k], table[3:7, k] = one["p"], one.get("q", (0.0, 0.0, 0.0, 1.0))
-        table[7:10, k], table[10:13, k] = one.get("v", (0.0, 0.0, 0.0)), one.get("w", (0.0, 0.0, 0.0))
+    table = np.zeros((ROW.size, len(columns)))
+    for k, body in enumerate(columns):
+        mass, inertia = body.get("mass", 1.0), body.get("inertia", np.inf)
+        table[0:3, k], table[3:7, k] = body["p"], body.get("q", (0.0, 0.0, 0.0, 1.0))
+        table[7:10, k], table[10:13, k] = body.get("v", (0.0, 0.0, 0.0)), body.get("w", (0.0, 0.0, 0.0))
         table[ROW.lightness : ROW.lightness + 2, k] = 1.0 / mass if mass else 0.0
         table[ROW.turning : ROW.turning + 3, k] = 1.0 / np.asarray(inertia) if mass else 0.0
-        table[ROW.half : ROW.half + 3, k] = one["half"]
-        table[ROW.shape, k] = one.get("shape", SPHERE)
-        table[ROW.friction, k], table[ROW.restitution, k] = one.get("friction", 0.0), one.get("bounce", 0.0)
+        table[ROW.half : ROW.half + 3, k] = body["half"]
+        table[ROW.shape, k] = body.get("shape", SPHERE)
+        table[ROW.friction, k], table[ROW.restitution, k] = body.get("friction", 0.0), body.get("bounce", 0.0)
     return table
 
 

@@ -14,8 +14,8 @@ from paddock.world.solids import NO_OBSTACLES, Obstacles, obstacles_of
 RANDOM = np.random.default_rng(7)
 
 
-def brute(place: Any, radius: Any, slack: float) -> set[tuple[int, int]]:
-    apart = np.linalg.norm(place[:, :, None] - place[:, None, :], axis=0) - radius[:, None] - radius[None, :]
+def brute(position: Any, radius: Any, slack: float) -> set[tuple[int, int]]:
+    apart = np.linalg.norm(position[:, :, None] - position[:, None, :], axis=0) - radius[:, None] - radius[None, :]
     return set(zip(*map(np.ndarray.tolist, np.nonzero(np.triu(apart <= slack, 1))), strict=True))
 
 
@@ -37,44 +37,44 @@ def made(
 def test_all_pairs_are_found_whatever_their_sizes(large: float, flat: float) -> None:
     """A few bodies a hundred times as large as the others, in a volume and in a plane, around the origin."""
     n = 700
-    place = RANDOM.uniform(-25, 25, (3, n)) * np.array([[1], [1], [flat]])
+    position = RANDOM.uniform(-25, 25, (3, n)) * np.array([[1], [1], [flat]])
     radius = np.where(RANDOM.random(n) < large, RANDOM.uniform(5.0, 20.0, n), 0.2)
     candidates = made(radius)
-    candidates.search(place, np.zeros((3, n)))
-    assert pairs_of(candidates) == brute(place, radius, candidates.slack)
+    candidates.search(position, np.zeros((3, n)))
+    assert pairs_of(candidates) == brute(position, radius, candidates.slack)
 
 
 def test_the_list_holds_while_bodies_keep_their_motion() -> None:
     """Pairs that come to touch within the horizon are in the list, however fast; others need a deviation first."""
     n = 200
-    place, velocity = RANDOM.uniform(-6, 6, (3, n)), RANDOM.normal(0, 20, (3, n))
+    position, velocity = RANDOM.uniform(-6, 6, (3, n)), RANDOM.normal(0, 20, (3, n))
     radius = np.full(n, 0.3)
     candidates = made(radius)
-    candidates.search(place, velocity)
+    candidates.search(position, velocity)
     touching = set()
     while candidates.advance():
-        place = place + velocity * candidates.dt
-        assert candidates.holds(0, *place)
-        found = brute(place, radius, 0.0)
-        touching |= found
-        assert found <= pairs_of(candidates)
+        position = position + velocity * candidates.dt
+        assert candidates.holds(0, *position)
+        overlapping = brute(position, radius, 0.0)
+        touching |= overlapping
+        assert overlapping <= pairs_of(candidates)
     assert len(touching) > 10
-    candidates.search(place, velocity)
-    place[0, 3] += 0.26 * candidates.slack
-    assert not candidates.holds(0, *place)
-    place[0, 3] = np.nan
-    assert not candidates.holds(0, *place)
+    candidates.search(position, velocity)
+    position[0, 3] += 0.26 * candidates.slack
+    assert not candidates.holds(0, *position)
+    position[0, 3] = np.nan
+    assert not candidates.holds(0, *position)
 
 
 def test_layers_and_obstacles() -> None:
     """Fleets that ignore each other have no pairs, and obstacles none among themselves."""
-    place, radius = np.zeros((3, 6)), np.full(6, 0.5)
-    place[0] = np.arange(6) * 0.2
+    position, radius = np.zeros((3, 6)), np.full(6, 0.5)
+    position[0] = np.arange(6) * 0.2
     fleet = np.array([0, 0, 1, 1, 2, 2])
-    boxes = [{"box": {"center": [x, 0.0, -0.5], "size": [1.0, 1.0, 1.0]}} for x in place[0, 4:].tolist()]
+    boxes = [{"box": {"center": [x, 0.0, -0.5], "size": [1.0, 1.0, 1.0]}} for x in position[0, 4:].tolist()]
     obstacles = obstacles_of(tuple(map(Obstacle.model_validate, boxes)), lambda x, y: np.zeros_like(x))
     candidates = made(radius, obstacles, ((True, False, False), (False, False, True), (False, True, False)), fleet)
-    candidates.search(place, np.zeros((3, 6)))
+    candidates.search(position, np.zeros((3, 6)))
     assert pairs_of(candidates) == {(0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 4), (0, 5), (1, 4), (1, 5)}
 
 
@@ -82,20 +82,20 @@ def test_layers_and_obstacles() -> None:
 def test_a_crowd_chooses_the_same_pairs_with_and_without_a_list() -> None:
     """The pairs depend on positions only, not on whether there was room for a list; each body has its nearest ones."""
     n = 110
-    place, velocity = RANDOM.uniform(-0.5, 0.5, (3, n)), RANDOM.uniform(0, 3, (3, n))
+    position, velocity = RANDOM.uniform(-0.5, 0.5, (3, n)), RANDOM.uniform(0, 3, (3, n))
     radius = np.full(n, 0.4)
     listed = made(radius)
-    listed.search(place, np.zeros((3, n)))
+    listed.search(position, np.zeros((3, n)))
     crowd = made(radius)
     crowd.crowded = True
     assert not listed.crowded
-    one, two = listed.chosen(place, velocity), crowd.chosen(place, velocity)
-    assert np.array_equal(one, two)
-    assert one.shape[1] <= CROWD * n
-    found = set(map(tuple, one.T.tolist()))
-    apart = np.linalg.norm(place[:, :1] - place, axis=0)
+    first, two = listed.chosen(position, velocity), crowd.chosen(position, velocity)
+    assert np.array_equal(first, two)
+    assert first.shape[1] <= CROWD * n
+    pairs = set(map(tuple, first.T.tolist()))
+    apart = np.linalg.norm(position[:, :1] - position, axis=0)
     nearest = np.argsort(apart)[1 : CROWD + 1]
-    assert {(0, int(k)) for k in nearest} <= found
+    assert {(0, int(k)) for k in nearest} <= pairs
 
 
 def test_a_crowd_beyond_the_list_is_noticed() -> None:

@@ -61,14 +61,14 @@ def test_head_on_collisions_follow_newtons_law_of_restitution(bodies: Make, boun
         {**BALL, "p": (0.02, 0, 0), "v": (u1, 0, 0), "mass": m1, "bounce": bounce},
         {**BALL, "p": (0.97, 0, 0), "v": (u2, 0, 0), "mass": m2, "bounce": bounce},
     )
-    bump, found = resolve(table, PAIR, DT, WAKE)
+    bump, report = resolve(table, PAIR, DT, WAKE)
     v1, v2 = after(table, bump)[0][0]
     together = (m1 * u1 + m2 * u2) / (m1 + m2)
     assert v1 == pytest.approx(together - bounce * m2 * (u1 - u2) / (m1 + m2), rel=1e-9)
     assert v2 == pytest.approx(together + bounce * m1 * (u1 - u2) / (m1 + m2), rel=1e-9)
     impulse = m1 * m2 / (m1 + m2) * (1 + bounce) * (u1 - u2)
-    assert found[0, 8] == pytest.approx(impulse, rel=1e-9)
-    assert found[0, 9] == pytest.approx(u1 - u2)
+    assert report[0, 8] == pytest.approx(impulse, rel=1e-9)
+    assert report[0, 9] == pytest.approx(u1 - u2)
 
 
 def test_the_bodies_end_where_they_were_after_touching_in_mid_tick(bodies: Make) -> None:
@@ -76,8 +76,8 @@ def test_the_bodies_end_where_they_were_after_touching_in_mid_tick(bodies: Make)
     table = bodies(
         {**BALL, "p": (0.0, 0, 0), "v": (10, 0, 0), "bounce": 1.0}, {**BALL, "p": (0.98, 0, 0), "bounce": 1.0}
     )
-    bump, found = resolve(table, PAIR, DT, WAKE)
-    assert found[0, 11] == pytest.approx(0.03 / 0.05)  # the gap of 3 cm closes at 10 m/s within the 5 ms
+    bump, report = resolve(table, PAIR, DT, WAKE)
+    assert report[0, 11] == pytest.approx(0.03 / 0.05)  # the gap of 3 cm closes at 10 m/s within the 5 ms
     assert table[0] + bump[0] == pytest.approx([-0.02, 0.98 + 0.02])
     assert bump[3] == pytest.approx([-10.0, 10.0])
 
@@ -117,10 +117,10 @@ def test_a_bar_hit_at_its_end_turns_about_its_centre_of_percussion(bodies: Make)
          "inertia": (1.0, inertia, inertia), "bounce": 1.0},
         {"half": (0.1, 0.1, 0.1), "p": (1.4, 0.14, 0), "v": (0, -4, 0), "mass": 0.5, "bounce": 1.0},
     )  # fmt: skip
-    bump, found = resolve(table, PAIR, DT, WAKE)
+    bump, report = resolve(table, PAIR, DT, WAKE)
     effective = 1.0 / (1 / mass + 1.4**2 / inertia + 1 / 0.5)
-    assert found[0, 8] == pytest.approx(2 * effective * 4.0, rel=1e-3)
-    assert bump[8, 0] == pytest.approx(-1.4 * found[0, 8] / inertia, rel=1e-3)
+    assert report[0, 8] == pytest.approx(2 * effective * 4.0, rel=1e-3)
+    assert bump[8, 0] == pytest.approx(-1.4 * report[0, 8] / inertia, rel=1e-3)
     v, w = after(table, bump)
     assert energy(table, v, w) == pytest.approx(energy(table, table[7:10], table[10:13]), rel=1e-6)
 
@@ -144,7 +144,7 @@ def test_momentum_is_conserved_and_energy_never_grows(
     """Pairs of any shapes without friction: momentum to 1e-9; angular momentum about the place of the touch as well."""
     way = np.array(towards) / np.linalg.norm(towards)
     half = (0.6, 0.3, 0.2)
-    given = [
+    cases = [
         {
             "p": side * 0.3 * way, "half": half, "shape": shape, "mass": mass, "bounce": bounce,
             "inertia": mass * np.array([0.05, 0.15, 0.15]), "w": 3 * np.array(turn),
@@ -152,8 +152,8 @@ def test_momentum_is_conserved_and_energy_never_grows(
         }
         for side, shape, spin, speed, turn, mass in zip((-1, 1), shapes, spins, speeds, turns, masses, strict=True)
     ]  # fmt: skip
-    table = bodies(*given)
-    bump, found = resolve(table, PAIR, DT, WAKE)
+    table = bodies(*cases)
+    bump, report = resolve(table, PAIR, DT, WAKE)
     v, w = after(table, bump)
     before, later = momenta(table, table[7:10], table[10:13])[0], momenta(table, v, w)[0]
     scale = 1.0 + np.abs(1.0 / table[ROW.lightness] * table[7:10]).sum()
@@ -161,9 +161,9 @@ def test_momentum_is_conserved_and_energy_never_grows(
     assert energy(table, v, w) <= energy(table, table[7:10], table[10:13]) * (1 + 1e-9) + 1e-12
     mass = 1.0 / table[ROW.lightness]
     assert np.abs((mass * bump[:3]).sum(axis=1)).max() < 1e-9 * scale  # the common centre of mass stays in place
-    if len(found):
+    if len(report):
         at_touch = table.copy()
-        at_touch[:3] -= (1.0 - found[0, 11]) * DT * table[7:10]
+        at_touch[:3] -= (1.0 - report[0, 11]) * DT * table[7:10]
         turned = momenta(at_touch, v, w)[1] - momenta(at_touch, table[7:10], table[10:13])[1]
         assert np.abs(turned).max() < 1e-8 * scale
 
@@ -196,11 +196,11 @@ def test_the_order_of_bodies_does_not_matter(bodies: Make) -> None:
     row = [{**BALL, "p": (k * 0.999, 0, 0), "bounce": 1.0, "mass": 2.0} for k in range(5)]
     row[0] = {**row[0], "v": (3.0, 0, 0)}
     pairs = np.ascontiguousarray(np.array(list(combinations(range(5), 2))).T)
-    one, _ = resolve(bodies(*row), pairs, DT, WAKE)
+    bumps, _ = resolve(bodies(*row), pairs, DT, WAKE)
     two, _ = resolve(bodies(*row[::-1]), pairs, DT, WAKE)
-    assert one[3].sum() == pytest.approx(0.0, abs=1e-12)
-    assert np.array_equal(one, two[:, ::-1])
-    assert one[3, -1] > 0.5  # the last one leaves
+    assert bumps[3].sum() == pytest.approx(0.0, abs=1e-12)
+    assert np.array_equal(bumps, two[:, ::-1])
+    assert bumps[3, -1] > 0.5  # the last one leaves
 
 
 def test_a_shape_rests_on_the_ground_without_being_pushed(bodies: Make) -> None:
@@ -211,8 +211,8 @@ def test_a_shape_rests_on_the_ground_without_being_pushed(bodies: Make) -> None:
             {"p": (0, 0, 0.2995 - fall * DT), "v": (0, 0, -fall), "half": half, "shape": shape, "inertia": 0.1}
         )
         table[ROW.ground : ROW.ground + 5, 0] = 0.0, 0.0, 0.0, 1.0, 1.0
-        bump, found = resolve(table, np.zeros((2, 0), np.int64), DT, WAKE)
-        assert found[0, 1] == GROUND
+        bump, report = resolve(table, np.zeros((2, 0), np.int64), DT, WAKE)
+        assert report[0, 1] == GROUND
         assert bump[5, 0] == pytest.approx(9.81 * DT, rel=1e-9)
         assert table[2, 0] + bump[2, 0] == pytest.approx(0.2995, abs=1e-12)
         assert np.abs(bump[[0, 1, 3, 4, 6, 7, 8], 0]).max() < 1e-12

@@ -23,8 +23,8 @@ DROP = {"low": [-0.6, -0.6, 0.5], "high": [0.6, 0.6, 1.5]}
 
 
 def loaded(*vehicles: dict[str, Any], contact: Any = None, **more: Any) -> Simulation:
-    given = {"clock": {"rate": 240}, "contact": {} if contact is None else contact, **more}
-    return paddock.load({**given, "vehicles": list(vehicles)})
+    tree = {"clock": {"rate": 240}, "contact": {} if contact is None else contact, **more}
+    return paddock.load({**tree, "vehicles": list(vehicles)})
 
 
 def kinds(sim: Simulation) -> list[tuple[str, str]]:
@@ -46,7 +46,7 @@ def momentum(sim: Simulation, *names: str) -> Any:
     total = np.zeros(3)
     for name in names:
         program, _ = sim.engine.applier.found(name)
-        mass = program.parameter_column("mass")
+        mass = program.parameters.column("mass")
         total += (mass * sim.snapshot().fleet(name).block[7:10]).sum(axis=1)
     return total
 
@@ -83,8 +83,8 @@ def test_the_momentum_of_colliding_points_is_conserved_to_rounding() -> None:
     p = sim.snapshot()["a"].velocity + sim.snapshot()["b"].velocity
     while ("contact", "a") not in kinds(sim):
         sim.step()
-    found = sim.snapshot()["a"].velocity + sim.snapshot()["b"].velocity
-    assert np.abs(found - p).max() < 1e-9
+    total = sim.snapshot()["a"].velocity + sim.snapshot()["b"].velocity
+    assert np.abs(total - p).max() < 1e-9
     assert np.linalg.norm(sim.snapshot()["a"].velocity) < 3.0
 
 
@@ -106,8 +106,8 @@ def test_vehicles_on_rolling_wheels_stop_at_each_other(model: str) -> None:
         {"name": "b", "model": model, "pose": [gap, 0, 3.1416], "speed": gap},
     )
     sim.step(480)
-    one, two = (sim.snapshot()[name].position[0] for name in "ab")
-    assert two - one > 0.4 * gap
+    first, two = (sim.snapshot()[name].position[0] for name in "ab")
+    assert two - first > 0.4 * gap
 
 
 def test_fleets_on_ignored_layers_pass_through_each_other() -> None:
@@ -182,8 +182,8 @@ def test_cones_are_knocked_over_fly_and_come_to_rest() -> None:
 def test_sleeping_props_cost_nothing() -> None:
     sim = loaded({"name": "cones", "model": "prop.cone", "count": 300, "spawn": {"grid": {"spacing": 2}}})
     sim.step(240)
-    roster = sim.engine.contact.roster
-    assert len(sim.engine.contact._falling(roster, roster.gather(sim.tick), sim.tick)) == 0
+    roster = sim.engine.stages.contact.roster
+    assert len(sim.engine.stages.contact._falling(roster, roster.gather(sim.tick), sim.tick)) == 0
     searches = roster.candidates.searches
     sim.step(60)
     assert roster.candidates.searches == searches
@@ -195,7 +195,7 @@ def test_poses_of_few_and_of_many_fleets_have_one_layout(fleets: int) -> None:
     crew = {"model": "point", "count": 4}
     vehicles = [{**crew, "name": f"f{k}", "spawn": {"line": {"start": [0, k], "end": [9, k]}}} for k in range(fleets)]
     with paddock.load({"contact": {}, "vehicles": vehicles}) as sim:
-        roster = sim.engine.contact.roster
+        roster = sim.engine.stages.contact.roster
         gathered, chosen = roster.gather(0), roster.poses(np.arange(4 * fleets), 0)
         assert (gathered is None) == (fleets == 1)
         assert all(poses.flags.c_contiguous for poses in (chosen, gathered) if poses is not None)
@@ -305,8 +305,8 @@ def test_contact_is_off_unless_the_scenario_asks() -> None:
     cars = [{"name": n, "model": "car.bicycle", "pose": [0.0, 0, 0]} for n in ("a", "b")]
     sim = paddock.load({"vehicles": cars})
     sim.step(10)
-    assert "contact" not in sim.engine.pipeline.times
-    assert "contact.collided" not in sim.engine.programs["a"].layout().columns
+    assert "contact" not in sim.engine.stages.pipeline.times
+    assert "contact.collided" not in sim.engine.programs["a"].published.layout().columns
 
 
 def test_overlap_at_the_start_is_refused_with_both_names(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_snapshots_carry_the_last_contact() -> None:
     sim.step(120)
     assert sim.snapshot()["a"]["contact.collided"] == 0.0
     assert [kind for kind, _ in kinds(sim)] == ["contact"]
-    assert sim.engine.contact.total == 1
+    assert sim.engine.stages.contact.total == 1
 
 
 def test_the_telemetry_frame_carries_collided() -> None:
@@ -483,13 +483,13 @@ def test_threads_grouping_and_declaration_do_not_matter() -> None:
             sim.step(ticks)
         hashes[name] = sim.state_hash()
     assert len(set(hashes.values())) == 1, hashes
-    assert sim.engine.contact.total > 40
+    assert sim.engine.stages.contact.total > 40
 
 
 def test_save_and_restore_in_mid_collision() -> None:
     sim = crowded()
     sim.step(150)
-    while not len(sim.engine.contact.contacts):
+    while not len(sim.engine.stages.contact.contacts):
         sim.step()
     blob = sim.save()
     sim.step(60)

@@ -20,8 +20,8 @@ CONE = {"name": "cone", "cone": {"center": [20, 0], "radius": 0.114, "height": 0
 
 
 def launched(*vehicles: dict[str, Any], obstacles: list[dict[str, Any]] | None = None, **more: Any) -> Simulation:
-    given = {"clock": {"rate": 200}, "contact": {"friction": 0.0}, "world": {"obstacles": obstacles or []}}
-    return paddock.load({**given, "vehicles": list(vehicles), **more})
+    tree = {"clock": {"rate": 200}, "contact": {"friction": 0.0}, "world": {"obstacles": obstacles or []}}
+    return paddock.load({**tree, "vehicles": list(vehicles), **more})
 
 
 def touched(sim: Simulation) -> int:
@@ -57,9 +57,9 @@ def test_a_car_does_not_pass_through_a_cone_at_100_m_s() -> None:
 
 def test_drones_do_not_pass_through_each_other_at_100_m_s_each() -> None:
     for phase in np.linspace(0.0, 0.9, 5):
-        one = {"name": "a", "model": "quad", "pose": [-20 - phase, 0, 8, 0], "speed": 100}
+        drone = {"name": "a", "model": "quad", "pose": [-20 - phase, 0, 8, 0], "speed": 100}
         two = {"name": "b", "model": "quad", "pose": [20, 0.1, 8, 3.14159265], "speed": 100}
-        with launched(one, two) as sim:
+        with launched(drone, two) as sim:
             for _ in range(60):
                 sim.step()
                 assert sim.snapshot()["a"].position[0] < sim.snapshot()["b"].position[0]
@@ -86,7 +86,7 @@ def test_a_heap_of_crates_and_cones_never_gains_energy(crates_in: int, cones_in:
 
 def total_energy(sim: Simulation, name: str) -> float:
     block, program = sim.snapshot().fleet(name).block, sim.engine.programs[name]
-    p = program.parameter_tuple()
+    p = program.parameters.fields()
     inertia = p.mass / 12.0 * np.array([p.width**2 + p.height**2, p.length**2 + p.height**2, p.length**2 + p.width**2])
     kinetic = 0.5 * p.mass * (block[7:10] ** 2).sum() + 0.5 * (inertia[:, None] * block[10:13] ** 2).sum()
     return float(kinetic + p.mass * 9.80665 * block[2].sum())
@@ -127,7 +127,7 @@ def test_the_race_is_the_same_with_any_threads_grouping_and_declaration(ticks: i
 def test_the_race_is_restored_in_mid_collision_and_verified(tmp_path: Path, ticks: int) -> None:
     with pile_up() as sim:
         with Recorder(sim, tmp_path / "race.mcap", rate=50):
-            while not len(sim.engine.contact.contacts):
+            while not len(sim.engine.stages.contact.contacts):
                 sim.step()
             blob = sim.save()
             sim.step(ticks)

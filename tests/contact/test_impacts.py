@@ -40,27 +40,27 @@ def lay_down(sim: Simulation, name: str, yaw: float, z: float) -> None:
         half * cos(0.5 * yaw),
     )
     program.forget_poses()
-    sim.engine.contact.forget()
+    sim.engine.stages.contact.forget()
 
 
 def test_a_car_passes_through_nothing_that_is_lower_than_its_bumper() -> None:
     """Each stands 0.6 m beside the middle of a sedan at 15 m/s, near a wheel; the cone lies on its side."""
     vehicles, front = [], 0.82 * 2.7 + 0.1  # m: of a sedan of 4.4 m
-    for k, (name, given) in enumerate(LOW.items()):
-        turned = given.get("turned", 0.0)
-        one = {key: value for key, value in given.items() if key != "turned"}
+    for k, (name, case) in enumerate(LOW.items()):
+        turned = case.get("turned", 0.0)
+        entry = {key: value for key, value in case.items() if key != "turned"}
         vehicles.append({"name": f"car{k}", "model": "car.bicycle", "pose": [-6, 20 * k, 0], "speed": 15})
-        vehicles.append({"name": name.replace(" ", "_"), "pose": [0, 20 * k + 0.6, 0, turned], **one})
+        vehicles.append({"name": name.replace(" ", "_"), "pose": [0, 20 * k + 0.6, 0, turned], **entry})
     with launched(vehicles) as sim:
         lay_down(sim, "cone", 1.2, 0.13)
         for _ in range(RATE):
             sim.step()
             snapshot = sim.snapshot()
             for k, name in enumerate(LOW):
-                thing = snapshot[name.replace(" ", "_")].position - snapshot[f"car{k}"].position
-                if abs(thing[1]) < 0.7 and thing[2] < 1.0:
+                gap = snapshot[name.replace(" ", "_")].position - snapshot[f"car{k}"].position
+                if abs(gap[1]) < 0.7 and gap[2] < 1.0:
                     under = 0.22 if name == "cone" else 0.0  # a tenth of the half length lies behind the bumper
-                    assert thing[0] > front - 0.25 - under, (name, sim.time)
+                    assert gap[0] > front - 0.25 - under, (name, sim.time)
         hit = {event.subject for event in sim.events.since() if event.kind == "contact"}
         hit |= {event.detail.partition(":")[0] for event in sim.events.since() if event.kind == "contact"}
         assert {name.replace(" ", "_") for name in LOW} <= hit
@@ -93,14 +93,14 @@ def test_a_cone_that_is_hit_flies_as_far_as_a_thrown_body() -> None:
             {"name": "k", "model": "prop.cone", "pose": [4, 0.3, 0]},
         ]
         with launched(vehicles) as sim:
-            while not len(sim.engine.contact.contacts):
+            while not len(sim.engine.stages.contact.contacts):
                 sim.step()
             highest, flight = 0.0, []
             for _ in range(RATE):
                 sim.step()
                 cone = sim.snapshot()["k"]
                 highest = max(highest, float(cone.position[2]))
-                if not len(sim.engine.contact.contacts) and cone.position[2] > 0.5:
+                if not len(sim.engine.stages.contact.contacts) and cone.position[2] > 0.5:
                     flight.append((*cone.position[[0, 2]], *cone.velocity[[0, 2]]))
             heights.append(highest)
             assert flight or speed < 15.0
@@ -162,13 +162,13 @@ def test_the_full_car_pitches_over_a_low_wall_and_others_stay_flat() -> None:
     wall = {"wall": {"points": [[8, -4], [8, 4]], "height": 0.3, "thickness": 0.2}}
     for model in ("car.bicycle", "car.full"):
         vehicles = [{"name": "a", "model": model, "preset": "sedan", "pose": [0, 0, 0], "speed": 10}]
-        given = {"contact": {"friction": 0.0, "restitution": 0.2}, "world": {"obstacles": [wall]}}
-        with launched(vehicles, **given) as sim:
-            while not len(sim.engine.contact.contacts):
+        fields = {"contact": {"friction": 0.0, "restitution": 0.2}, "world": {"obstacles": [wall]}}
+        with launched(vehicles, **fields) as sim:
+            while not len(sim.engine.stages.contact.contacts):
                 speed = float(sim.snapshot()["a"].velocity[0])
                 sim.step()
-            car, impulse = sim.snapshot()["a"], float(sim.engine.contact.contacts[0, 8])
-            p = sim.engine.programs["a"].parameter_tuple()
+            car, impulse = sim.snapshot()["a"], float(sim.engine.stages.contact.contacts[0, 8])
+            p = sim.engine.programs["a"].parameters.fields()
             if model == "car.full":
                 arm = p.cg_height - 0.3
                 effective = 1.0 / (1.0 / p.mass + arm * arm / p.inertia_y)

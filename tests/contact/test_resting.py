@@ -19,8 +19,8 @@ def rested(rate: int, count: int, slope: float, seconds: float) -> Any:
     poses = [[0, 0, 5 + k, 0] for k in range(count)]
     crates = {"name": "c", "model": "prop.crate", "count": count, "spawn": {"poses": poses}, "parameters": {"drag": 0}}
     world = {"ground": {"grade": slope}} if slope else {}
-    given = {"clock": {"rate": rate}, "contact": {"friction": FRICTION}, "world": world, "vehicles": [crates]}
-    with paddock.load(given) as sim:
+    tree = {"clock": {"rate": rate}, "contact": {"friction": FRICTION}, "world": world, "vehicles": [crates]}
+    with paddock.load(tree) as sim:
         state = sim.engine.world.fleets["c"].state
         for k in range(count):
             state[:3, k] = (0.3 + 0.6 * k) * np.array([-np.sin(angle), 0.0, np.cos(angle)])
@@ -32,11 +32,11 @@ def rested(rate: int, count: int, slope: float, seconds: float) -> Any:
                 np.cos(pitch) * np.cos(yaw),
             )
         sim.engine.applier.forget()
-        found = []
+        rows = []
         for _ in range(round(5 * seconds)):
             sim.step(rate // 5)
-            found.append(sim.snapshot().fleet("c").block[:13].copy())
-        return np.array(found)
+            rows.append(sim.snapshot().fleet("c").block[:13].copy())
+        return np.array(rows)
 
 
 @pytest.mark.parametrize(

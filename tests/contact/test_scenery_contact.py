@@ -38,8 +38,8 @@ def driven_at(
 ) -> Simulation:
     speed, z, _ = KINDS[model]
     vehicle = {"name": "a", "model": model, "pose": [x, 0, z, 0], "speed": speed, **DRIVEN.get(model, {}), **more}
-    given = {"clock": {"rate": rate}, "contact": {"friction": 0.0}, "world": {"obstacles": obstacles}}
-    return paddock.load({**given, "vehicles": [vehicle]})
+    tree = {"clock": {"rate": rate}, "contact": {"friction": 0.0}, "world": {"obstacles": obstacles}}
+    return paddock.load({**tree, "vehicles": [vehicle]})
 
 
 def touches(sim: Simulation) -> list[Any]:
@@ -49,9 +49,9 @@ def touches(sim: Simulation) -> list[Any]:
 @pytest.mark.parametrize("model", KINDS)
 def test_walls_boxes_and_cylinders_stop_every_kind_of_vehicle(model: str) -> None:
     """None gets past the face; the impulse is m (1 + e) v, with the restitution e = 0.2."""
-    for shape, given in STATIC.items():
-        with driven_at(model, [{"name": "block", shape: given}], x=11.0 if model == "rover" else 0.0) as sim:
-            body = sim.engine.contact.roster.constants
+    for shape, entry in STATIC.items():
+        with driven_at(model, [{"name": "block", shape: entry}], x=11.0 if model == "rover" else 0.0) as sim:
+            body = sim.engine.stages.contact.roster.constants
             for _ in range(25):
                 sim.step(15)
                 assert sim.snapshot()["a"].position[0] < FACE[shape] - KINDS[model][2], (shape, sim.time)
@@ -88,8 +88,8 @@ def test_a_cone_leaves_with_the_speed_of_a_light_body_that_a_heavy_one_hits() ->
             speed = float(sim.snapshot()["a"].velocity[0])
             sim.step()
         cone = sim.snapshot()["cones"]
-        place = np.array([cone[f"contact.{axis}"] for axis in "xyz"])
-        hit = cone.velocity + np.cross(cone.angular_velocity, place - cone.position)
+        position = np.array([cone[f"contact.{axis}"] for axis in "xyz"])
+        hit = cone.velocity + np.cross(cone.angular_velocity, position - cone.position)
         assert hit[0] == pytest.approx(1.2 * speed, rel=0.01)
 
 
@@ -108,8 +108,8 @@ def test_cones_are_fleets_by_name_and_size_and_rays_see_those_that_stand() -> No
     }
     with paddock.load(scenario) as sim:
         assert sorted(sim.engine.world.fleets) == ["big_one", "cones", "cones_0", "eye"]
-        assert [one["kind"] for one in sim.world.scenery()["obstacles"]] == ["box"]
-        parameters = sim.engine.programs["big_one"].parameter_tuple()
+        assert [obstacle["kind"] for obstacle in sim.world.scenery()["obstacles"]] == ["box"]
+        parameters = sim.engine.programs["big_one"].parameters.fields()
         assert (parameters.mass, parameters.height, parameters.length) == (4.0, 0.75, 0.36)
         sim.step(60)
         saved = sim.save()
@@ -124,7 +124,7 @@ def test_cones_are_fleets_by_name_and_size_and_rays_see_those_that_stand() -> No
         assert sim.state_hash() == after
     with paddock.load({**scenario, "contact": False}) as sim:  # without contact they are scenery
         assert sorted(sim.engine.world.fleets) == ["cones", "eye"]
-        assert [one["kind"] for one in sim.world.scenery()["obstacles"]] == ["box", "cone", "cone", "cone"]
+        assert [obstacle["kind"] for obstacle in sim.world.scenery()["obstacles"]] == ["box", "cone", "cone", "cone"]
 
 
 def test_a_vehicle_that_starts_in_a_cone_is_refused() -> None:

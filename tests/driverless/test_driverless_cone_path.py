@@ -35,16 +35,16 @@ def farthest(course: track.Track, points: np.ndarray) -> float:
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_whole_map(example: Example, name: str) -> None:
     path, course = example("cone_path"), track.load(name)
-    found = path.boundaries(np.array(course.cones), course.colours.astype(np.int64), course.start, closed=True)
-    assert found is not None and found.closed
-    middle = path.centreline(course.cones, found)
+    bounds = path.boundaries(np.array(course.cones), course.colours.astype(np.int64), course.start, closed=True)
+    assert bounds is not None and bounds.closed
+    middle = path.centreline(course.cones, bounds)
     assert farthest(course, middle) < 0.25
     assert example("line").line_of(middle, closed=True).length == pytest.approx(course.length, rel=0.01)
-    left, right = path.widths(middle, course.cones, found)
+    left, right = path.widths(middle, course.cones, bounds)
     assert left + right == pytest.approx(3.5, abs=0.4)
     # every coloured cone is on its side, and none is missing
-    assert set(found.left) >= set(np.flatnonzero(course.colours == 0))
-    assert set(found.right) >= set(np.flatnonzero(course.colours == 1))
+    assert set(bounds.left) >= set(np.flatnonzero(course.colours == 0))
+    assert set(bounds.right) >= set(np.flatnonzero(course.colours == 1))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -55,9 +55,9 @@ def test_generated_map_with_clutter_and_without_most_colours(example: Example, s
     at = draw.uniform(0.0, course.length, 4)
     beside = draw.choice([-1.0, 1.0], 4) * draw.uniform(3.5, 7.0, 4)  # false cones beside the track
     cones = np.vstack([course.cones + draw.normal(0.0, 0.05, course.cones.shape), course.point_at(at, beside)])
-    found = path.boundaries(cones, np.append(colours, [UNKNOWN] * 4), course.start, closed=True)
-    assert found is not None
-    middle = path.centreline(cones, found)
+    bounds = path.boundaries(cones, np.append(colours, [UNKNOWN] * 4), course.start, closed=True)
+    assert bounds is not None
+    middle = path.centreline(cones, bounds)
     assert farthest(course, middle) < 0.6
     assert example("line").line_of(middle, closed=True).length == pytest.approx(course.length, rel=0.02)
 
@@ -69,10 +69,10 @@ def test_view_ahead(example: Example, name: str) -> None:
     for k, along in enumerate(np.arange(0.0, course.length, 8.0)):
         cones, colours = seen_from(course, float(along), k)
         pose = (*course.point_at(along).tolist(), float(course.heading_at(along)))
-        found = path.boundaries(cones, colours, pose, length=18.0)
-        if found is None:
+        bounds = path.boundaries(cones, colours, pose, length=18.0)
+        if bounds is None:
             continue
-        middle = path.centreline(cones, found)
+        middle = path.centreline(cones, bounds)
         errors.append(farthest(course, middle))
         lengths.append(example("line").line_of(middle).length)
     places = course.length / 8.0
@@ -86,10 +86,10 @@ def test_a_wrong_colour_costs_that_cone_at_most(example: Example) -> None:
     colours = course.colours.astype(np.int64)
     wrong = {int(course.left_cones[30]), int(course.right_cones[80])}
     colours[course.left_cones[30]], colours[course.right_cones[80]] = 1, 0
-    found = path.boundaries(np.array(course.cones), colours, course.start, closed=True)
-    assert found is not None
-    assert set(course.left_cones) - set(found.left) <= wrong and set(found.left) <= set(course.left_cones)
-    assert set(course.right_cones) - set(found.right) <= wrong and set(found.right) <= set(course.right_cones)
+    bounds = path.boundaries(np.array(course.cones), colours, course.start, closed=True)
+    assert bounds is not None
+    assert set(course.left_cones) - set(bounds.left) <= wrong and set(bounds.left) <= set(course.left_cones)
+    assert set(course.right_cones) - set(bounds.right) <= wrong and set(bounds.right) <= set(course.right_cones)
 
 
 def test_too_few_cones_and_cones_on_one_line_give_nothing(example: Example) -> None:

@@ -158,9 +158,9 @@ def test_unconstrained_mpc_is_lqr(example: Example) -> None:
         car_file.Motion(50.0, 0.0, 0.0, 9.9),
     ):
         mpc.plan = None
-        found = mpc.step(line, m)
+        answer = mpc.step(line, m)
         state = np.array([m.y, m.yaw, m.vy, m.yaw_rate, m.vx - 10.0, m.steer])
-        assert found == pytest.approx(tuple(-gain @ state), rel=0.02, abs=2e-4)
+        assert answer == pytest.approx(tuple(-gain @ state), rel=0.02, abs=2e-4)
 
 
 def test_mpc_keeps_its_limits(example: Example) -> None:

@@ -94,14 +94,14 @@ def test_the_stop_is_behind_the_finish_wherever_it_is_planned(example: Example, 
     points = np.vstack([[[0.0, 0.0]], bend, [straight, 2.0 * radius] - bend])
     oval = lines.line_of(lines.resampled(points, 0.5, closed=True), closed=True, speed=speed)
     for back in (55.0, 40.0, 10.0):
-        place = oval.at(oval.closest(finish, 0.0)[0] - back)
-        driver.slam = SimpleNamespace(pose=lambda _, place=place: np.array([*place[0], float(place[1])]))
+        position = oval.at(oval.closest(finish, 0.0)[0] - back)
+        driver.slam = SimpleNamespace(pose=lambda _, at=position: np.array([*at[0], float(at[1])]))
         driver.plan, driver.crossings = module.Plan(oval, mapped=True), 1
         assert driver._to_finish() == pytest.approx(back, abs=0.1)
         driver._look_ahead()
         line = driver.plan.line
         assert line.points[-1] == pytest.approx([finish + 24.0, 0.0], abs=0.6) and line.speed[-1] == 0.0
-        here, _ = line.closest(*place[0])
+        here, _ = line.closest(*position[0])
         assert here == pytest.approx(4.0, abs=0.1) and driver.plan.along == pytest.approx(here, abs=0.1)
         assert line.speed.max() <= speed
         at_finish = float(line.at(line.closest(finish, 0.0)[0])[3])

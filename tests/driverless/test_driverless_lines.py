@@ -80,7 +80,7 @@ def test_least_curvature_of_a_right_angle_agrees_with_another_solver(example: Ex
     centre = bend(9.0, 14.0)
     normal = racing.normals(centre, False)
     room = np.full(len(centre), 1.2)
-    found = racing.least_curvature(centre, room, room, closed=False, ends=1e-6)
+    solution = racing.least_curvature(centre, room, room, closed=False, ends=1e-6)
     inner = slice(2, -2)  # the ends are held
 
     def residual(free: np.ndarray) -> np.ndarray:
@@ -92,12 +92,12 @@ def test_least_curvature_of_a_right_angle_agrees_with_another_solver(example: Ex
         return (d[:, 0] * dd[:, 1] - d[:, 1] * dd[:, 0]) / speed**3 * np.sqrt(speed)
 
     other = least_squares(residual, np.zeros(len(centre) - 4), bounds=(-1.2, 1.2), xtol=1e-10, ftol=1e-12)
-    assert float((residual(found[inner]) ** 2).sum()) == pytest.approx(2.0 * other.cost, rel=0.01)
-    assert found[inner] == pytest.approx(other.x, abs=0.05)
+    assert float((residual(solution[inner]) ** 2).sum()) == pytest.approx(2.0 * other.cost, rel=0.01)
+    assert solution[inner] == pytest.approx(other.x, abs=0.05)
     # it cuts the corner: inside at its middle, outside before and behind
-    middle = len(found) // 2
-    assert found[middle] == pytest.approx(1.2, abs=1e-3)
-    assert found.min() < -0.2
+    middle = len(solution) // 2
+    assert solution[middle] == pytest.approx(1.2, abs=1e-3)
+    assert solution.min() < -0.2
 
 
 def test_speeds_on_a_circle_follow_from_grip_and_downforce(example: Example) -> None:

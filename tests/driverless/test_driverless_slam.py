@@ -88,9 +88,9 @@ def test_ekf_without_motion_noise_is_the_mean(example: Example) -> None:
     slam.covariance[:] = 1e-18 * np.eye(3)
     draw = np.random.default_rng(4)
     places = np.array([5.0, 2.0]) + draw.normal(0.0, 0.1, (25, 2))
-    for k, place in enumerate(places):
+    for k, position in enumerate(places):
         odometry.record(0.1 * (k + 1), 0.0, 0.0, 0.0)
-        slam.frame(0.1 * (k + 1), place[None], 0.01 * np.eye(2)[None], np.zeros(1, dtype=np.int64))
+        slam.frame(0.1 * (k + 1), position[None], 0.01 * np.eye(2)[None], np.zeros(1, dtype=np.int64))
     assert slam.cones[0] == pytest.approx(places.mean(axis=0), abs=1e-9)
     assert slam.covariance[3:, 3:] == pytest.approx(0.01 / 25 * np.eye(2), rel=1e-6, abs=1e-12)
 
@@ -210,9 +210,9 @@ def test_association_prefers_colours_and_gives_each_cone_once(example: Example) 
     expected = np.array([[5.0, 1.0], [5.0, -1.0], [9.0, 1.0]])
     spread, noise = np.tile(0.2**2 * np.eye(2), (3, 1, 1)), np.tile(0.1**2 * np.eye(2), (3, 1, 1))
     detected = np.array([[5.1, 0.9], [5.2, 0.8], [20.0, 5.0]])
-    found = association.match(expected, spread, detected, noise, np.array([0, 1, 0]), np.array([4, 0, 1]))
-    assert len(set(found.cone)) == len(found.cone) == 1 and found.cone[0] == 0
-    assert found.new.tolist() == [2]
+    matches = association.match(expected, spread, detected, noise, np.array([0, 1, 0]), np.array([4, 0, 1]))
+    assert len(set(matches.cone)) == len(matches.cone) == 1 and matches.cone[0] == 0
+    assert matches.new.tolist() == [2]
 
 
 def mapped(example: Example, together: bool) -> Any:
@@ -242,8 +242,8 @@ def test_cones_that_were_mapped_twice_become_one(example: Example) -> None:
     assert len(slam.cones) == len(slam.colours) == 4 and slam.tally.hits.tolist() == [2, 2, 2, 2]
     assert sorted(slam.colours) == [0, 0, 1, 1] and np.bincount(slam.graph.cone).tolist() == [2, 2, 2, 2]
     # a cone lies between both detections: the way between the keyframes is known to a few cm
-    for place in ([8.0, 1.5], [8.0, -1.5], [12.0, 1.5], [12.0, -1.5]):
-        assert np.hypot(*(slam.cones - place).T).min() < 0.2
+    for position in ([8.0, 1.5], [8.0, -1.5], [12.0, 1.5], [12.0, -1.5]):
+        assert np.hypot(*(slam.cones - position).T).min() < 0.2
 
 
 def test_cones_of_one_keyframe_stay_two(example: Example) -> None:
@@ -260,7 +260,7 @@ def test_closing_a_lap_matches_all_cones_by_one_shift(example: Example) -> None:
     spread = np.tile(np.diag([1.6**2, 0.3**2]), (len(row), 1, 1))
     noise = np.tile(0.03**2 * np.eye(2), (len(row), 1, 1))
     colours = np.array([0, 1] * 5)
-    found = association.match(row, spread, row + np.array([2.6, 0.1]), noise, colours, colours)
-    pairs = dict(zip(found.detection.tolist(), found.cone.tolist(), strict=True))
+    matches = association.match(row, spread, row + np.array([2.6, 0.1]), noise, colours, colours)
+    pairs = dict(zip(matches.detection.tolist(), matches.cone.tolist(), strict=True))
     assert len(pairs) >= 8
     assert all(d == c for d, c in pairs.items())

@@ -69,8 +69,8 @@ def test_a_partner_is_called_before_its_ticks_and_commands_them(load: Load) -> N
     assert pilot.ticks == [0, 4, 8] and pilot.threads == {threading.get_ident()}
     assert commanded(sim) == [0.08, 1.08, 2.08]
     # a point mass of 5 m/s2 accelerates tick by tick: a command at 4 acts from 4 on
-    assert [entry.tick for entry in sim.engine.log.entries] == [0, 4, 8]
-    assert {entry.source for entry in sim.engine.log.entries} == {"pilot"}
+    assert [entry.tick for entry in sim.control.log.entries] == [0, 4, 8]
+    assert {entry.source for entry in sim.control.log.entries} == {"pilot"}
 
 
 def test_strides_and_grouping_do_not_matter(load: Load) -> None:
@@ -89,7 +89,7 @@ def test_a_replay_needs_no_partner(load: Load) -> None:
     sim = load(POINTS)
     joined(sim, 3)
     sim.step(31)
-    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)
+    again = replayed(sim.scenario, sim.control.log.complete(), sim.tick)
     assert again.state_hash() == sim.state_hash()
 
 
@@ -124,15 +124,15 @@ def test_a_run_serves_requests_between_exchanges(load: Load) -> None:
     """Others are served before each wait: a slice of ticks never spans two exchanges."""
     sim = load(POINTS)
     joined(sim, 8)
-    assert [sim.engine.barrier.longest_slice(tick) for tick in (0, 1, 7, 8)] == [8, 7, 1, 8]
-    assert sim.engine.barrier.is_free(1, 7) and not sim.engine.barrier.is_free(1, 8)
-    assert not sim.engine.barrier.is_free(8, 1)
+    assert [sim.engine.stages.barrier.longest_slice(tick) for tick in (0, 1, 7, 8)] == [8, 7, 1, 8]
+    assert sim.engine.stages.barrier.is_free(1, 7) and not sim.engine.stages.barrier.is_free(1, 8)
+    assert not sim.engine.stages.barrier.is_free(8, 1)
 
 
 def test_restore_and_reset_set_the_tick_back(load: Load) -> None:
     sim = load(POINTS)
     pilot = joined(sim, 4)
-    sim.engine.on_restart.append(pilot.restarted)
+    sim.engine.listeners.restart.append(pilot.restarted)
     sim.step(6)
     saved, state = sim.save(), sim.state_hash()
     sim.step(20)

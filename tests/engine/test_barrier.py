@@ -64,14 +64,14 @@ def test_requests_come_every_k_ticks_and_replies_apply_at_that_tick(load: Load) 
             source.reply(request.tick, {"red": {"throttle": 0.1 * k}})
     assert asked == [0, 5, 10, 15] and sim.tick == 18
     assert source.wait(0.0) is None
-    assert [(posted.tick, posted.source, posted.action.inputs) for posted in sim.engine.log.complete()] == [
+    assert [(posted.tick, posted.source, posted.action.inputs) for posted in sim.control.log.complete()] == [
         (0, "pilot", {"throttle": 0.0}),
         (5, "pilot", {"throttle": 0.1}),
         (10, "pilot", {"throttle": 0.2}),
         (15, "pilot", {"throttle": 0.1 * 3}),
     ]
     assert sim.vehicles.inspect("red")["command"]["steer"] == 0.1
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_two_clients_reply_in_any_order(load: Load) -> None:
@@ -84,8 +84,8 @@ def test_two_clients_reply_in_any_order(load: Load) -> None:
                 assert request is not None and request.tick == tick
                 sources[name].reply(tick, {name: {"steer": 0.01 * tick}})
     # in any order of replies: the log has the order of the claims
-    assert [posted.source for posted in sim.engine.log.complete()] == ["red", "blue"] * 6
-    assert replayed(sim.scenario, sim.engine.log.complete(), 6).state_hash() == sim.state_hash()
+    assert [posted.source for posted in sim.control.log.complete()] == ["red", "blue"] * 6
+    assert replayed(sim.scenario, sim.control.log.complete(), 6).state_hash() == sim.state_hash()
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_the_policy_replaces_a_missing_reply(
     command = sim.vehicles.inspect("red")["command"]
     assert (command["throttle"], command["brake"], command["steer"]) == (throttle, brake, steer)
     assert sim.vehicles.inspect("blue")["command"]["throttle"] == 0.5  # not claimed
-    found = [(event.tick, event.kind, event.subject, event.detail) for event in sim.events.since()]
+    events = [(event.tick, event.kind, event.subject, event.detail) for event in sim.events.since()]
     detail = f"no reply within 0.01 s: {policy} (red)"
-    assert found == [(0, "barrier_timeout", "client", detail), (4, "barrier_timeout", "client", detail)]
+    assert events == [(0, "barrier_timeout", "client", detail), (4, "barrier_timeout", "client", detail)]
     with pytest.raises(PaddockError, match="the reply for tick 4 comes too late; open request: none"):
         source.reply(4, {"red": {"steer": 0.0}})
-    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)  # needs neither the client nor its delays
+    again = replayed(sim.scenario, sim.control.log.complete(), sim.tick)  # needs neither the client nor its delays
     assert again.events.since() == sim.events.since() and again.state_hash() == sim.state_hash()
 
 
@@ -210,7 +210,7 @@ def test_clients_claim_and_release_during_a_run(load: Load) -> None:
     sim.clock.stop()
     runner.join(PATIENT)
     assert not runner.is_alive() and sim.events.since() == []  # no client counted as late
-    assert len(sim.engine.log.complete()) == 4 * 5 * 3
+    assert len(sim.control.log.complete()) == 4 * 5 * 3
 
 
 def test_a_fleet_and_its_member_cannot_both_be_claimed(load: Load) -> None:
@@ -249,7 +249,7 @@ def test_a_halted_barrier_posts_no_reply(load: Load) -> None:
         for source, name in ((first, "red"), (second, "blue")):
             assert source.wait(PATIENT) is not None
             source.reply(0, {name: {"throttle": 0.2}})
-    assert [(posted.source, posted.action.inputs) for posted in sim.engine.log.complete()] == [
+    assert [(posted.source, posted.action.inputs) for posted in sim.control.log.complete()] == [
         ("first", {"throttle": 0.2}),
         ("second", {"throttle": 0.2}),
     ]

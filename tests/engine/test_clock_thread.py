@@ -159,7 +159,7 @@ def test_step_in_place_stops_at_the_end_of_a_run() -> None:
 
 def test_the_barrier_is_free_without_open_claims() -> None:
     with paddock.load({"clock": {"rate": 1000, "sync": {"every": 4}}, "vehicles": [CAR]}) as sim:
-        barrier = sim.engine.barrier
+        barrier = sim.engine.stages.barrier
         assert barrier.is_free(0, 1000)
         claim = sim.control.claim("red")
         assert not barrier.is_free(0, 1) and barrier.is_free(1, 3)
@@ -204,14 +204,14 @@ def test_a_verb_completes_when_the_driving_thread_comes_or_goes(driven: bool, mo
 
         monkeypatch.setattr(thread, "elsewhere", lambda: not driven)
         threads = [threading.Thread(target=work, daemon=True) for work in ([drive, override] if driven else [override])]
-        for one in threads:
-            one.start()
+        for worker in threads:
+            worker.start()
             if driven:
                 begun.wait(10)
         threading.Timer(0.1, leave.set).start()
-        for one in threads:
-            one.join(10)
-        assert not any(one.is_alive() for one in threads)
+        for worker in threads:
+            worker.join(10)
+        assert not any(thread.is_alive() for thread in threads)
         monkeypatch.undo()
         assert len(sim.behaviours.overrides()) == 1
 

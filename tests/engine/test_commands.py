@@ -45,7 +45,7 @@ def test_a_command_takes_effect_with_the_next_tick_or_at_its_tick(load: Load) ->
         seen.append(command_of(sim, "scouts[0]")["vy"])
     assert seen == [0.0, 0.0, 0.0, 2.0, 2.0]
     assert command_of(sim, "scouts[3]") == {"vx": 1.0, "vy": 2.0, "vz": 3.0}
-    assert [(posted.tick, posted.action.inputs) for posted in sim.engine.log.entries] == [
+    assert [(posted.tick, posted.action.inputs) for posted in sim.control.log.entries] == [
         (0, {"vx": 1.0}),
         (0, {"vz": 3.0}),
         (3, {"vy": 2.0}),
@@ -243,8 +243,8 @@ def test_each_member_has_its_own_timeout_and_overrides_replace_the_models_failsa
     sim.command("scouts[2]", vx=4.0, at_tick=6)
     sim.command(1, vx=5.0, at_tick=9)
     sim.step(30)
-    found = [(event.tick, event.subject) for event in sim.events.since()]
-    assert found == [(10, "scouts[1]"), (10, "scouts[3]"), (16, "scouts[2]"), (19, "scouts[0]")]
+    events = [(event.tick, event.subject) for event in sim.events.since()]
+    assert events == [(10, "scouts[1]"), (10, "scouts[3]"), (16, "scouts[2]"), (19, "scouts[0]")]
     assert sim.engine.world.fleets["scouts"].command[:, :4].tolist() == [[0.0] * 4, [0.0] * 4, [-0.5] * 4]
 
 

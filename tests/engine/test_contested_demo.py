@@ -27,10 +27,10 @@ def contested(count: int, light: bool, opposed: bool = True) -> dict[str, Any]:
         truck["pose"][1] *= scale
         oval = {"straight": 300 * scale, "radius": 700 * scale}
         truck["driver"] = {"pure_pursuit": {"path": {"oval": oval}, "speed": 14}}
-    for one in radio["jammers"]:
-        one["power"] += 40.0 * log10(scale)  # more than with the distances: fewer drones have fewer paths
-    for one in radio["spoofers"]:  # with their power: fewer drones pass them
-        one["position"] = [scale * one["position"][0], scale * one["position"][1], one["position"][2]]
+    for jammer in radio["jammers"]:
+        jammer["power"] += 40.0 * log10(scale)  # more than with the distances: fewer drones have fewer paths
+    for spoofer in radio["spoofers"]:  # with their power: fewer drones pass them
+        spoofer["position"] = [scale * spoofer["position"][0], scale * spoofer["position"][1], spoofer["position"][2]]
     if light:
         tree["clock"], tree["every"], radio["rate"] = {"rate": 10}, {"behaviour": 1}, 2
         drones["model"], drones["parameters"] = "point", {"speed_max": 14}
@@ -116,8 +116,8 @@ def test_a_drone_returns_to_its_path_after_a_jump_of_its_position() -> None:
         assert sim.snapshot().fleet("scout")["y"][0] == pytest.approx(-50.0, abs=1.0)
         sim.step(45 * 50)
         assert sim.mission.tasks[0].state == "completed"
-        found = next(entry.time for entry in sim.mission.log if entry.kind == "completed")
-        assert found < 70.0
+        time = next(entry.time for entry in sim.mission.log if entry.kind == "completed")
+        assert time < 70.0
         fleet = sim.snapshot().fleet("scout")
         assert abs(fleet["y"][0]) < 1.0 and fleet["x"][0] < 400.0  # on its way back, on the path
 

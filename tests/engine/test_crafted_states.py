@@ -105,7 +105,7 @@ def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 def wrong(value: Any) -> list[Any]:
     """Values of another type, shape or range than a valid one."""
     if isinstance(value, np.ndarray):
-        found = [None, value[..., :-1], np.concatenate([value, value], axis=-1), value.astype(np.float32)]
+        values = [None, value[..., :-1], np.concatenate([value, value], axis=-1), value.astype(np.float32)]
         numbers = (np.nan, np.inf, -1.0, 1e9, -1e300) if value.dtype.kind == "f" else (-1, 65536, HUGE, -HUGE)
         if value.dtype == np.int32:
             numbers = (-1, 65536, 2**31 - 1, -(2**31))
@@ -113,8 +113,8 @@ def wrong(value: Any) -> list[Any]:
             numbers = (True, False) if value.dtype.kind == "b" else (0, 1, 255)
         if value.dtype == np.int32:
             numbers = (-1, 65536, 2**31 - 1, -(2**31))
-        found += [value.astype(np.complex128) + 5j, np.zeros(value.shape, np.float16), value.astype(">f8") + np.nan]
-        return [*found, *(np.full_like(value, n) for n in numbers), *(one_changed(value, n) for n in numbers)]
+        values += [value.astype(np.complex128) + 5j, np.zeros(value.shape, np.float16), value.astype(">f8") + np.nan]
+        return [*values, *(np.full_like(value, n) for n in numbers), *(one_changed(value, n) for n in numbers)]
     if isinstance(value, bool) or value is None:
         return [7, 1, "text", not value]
     if isinstance(value, int):
@@ -128,10 +128,10 @@ def wrong(value: Any) -> list[Any]:
 
 def one_changed(values: np.ndarray, number: float) -> np.ndarray:
     """Return the array with another number in one place, which depends on its size only."""
-    found = values.copy()
-    if found.size:
-        found.reshape(-1)[found.size * 2 // 3] = number
-    return found
+    copied = values.copy()
+    if copied.size:
+        copied.reshape(-1)[copied.size * 2 // 3] = number
+    return copied
 
 
 def crafted(tree: dict[str, Any], every: int, offset: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -142,8 +142,8 @@ def crafted(tree: dict[str, Any], every: int, offset: int) -> Iterator[tuple[str
             count += 1
             if count % every != offset:
                 continue
-            found = copy.deepcopy(tree)
-            holder: Any = found
+            changed = copy.deepcopy(tree)
+            holder: Any = changed
             for key in path[:-1]:
                 holder = holder[key]
             if isinstance(other, str) and other == "missing":
@@ -154,7 +154,7 @@ def crafted(tree: dict[str, Any], every: int, offset: int) -> Iterator[tuple[str
                 holder[path[-1]]["unknown"] = 1
             else:
                 holder[path[-1]] = other
-            yield f"{'/'.join(map(str, path))}: {other!s:.40}", found
+            yield f"{'/'.join(map(str, path))}: {other!s:.40}", changed
 
 
 def attack(sim: Simulation, every: int, offset: int, steps: int = 30) -> tuple[int, int]:
@@ -193,9 +193,11 @@ def test_crafted_states_of_behaviours_and_sensors(load: Load, offset: int) -> No
     assert refused > 2 * accepted > 0
 
 
-@pytest.mark.parametrize("offset", parts(20))
-def test_crafted_states_of_a_mission(offset: int) -> None:
-    refused, accepted = attack(mission(), 20, offset, steps=4)
+@pytest.mark.parametrize(
+    ("every", "offset"), [(20, 0), *(pytest.param(4, k, marks=pytest.mark.soak) for k in range(4))]
+)
+def test_crafted_states_of_a_mission(every: int, offset: int) -> None:
+    refused, accepted = attack(mission(), every, offset, steps=4)
     assert refused > 2 * accepted > 0
 
 

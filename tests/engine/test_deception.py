@@ -60,11 +60,11 @@ def test_frames_disturb_others_for_their_share_of_time() -> None:
     """100 frames of 0.5 ms in a second: SINR has a twentieth of the jammer's power, and no more."""
     for frames, share in ((100, 0.05), (1, 0.0005)):
         with loaded({"frames": frames, "packet_bits": 20_000, "power": 30}) as sim:
-            found = sim.radio.link("base", "p[0]")
+            link = sim.radio.link("base", "p[0]")
             first = share * (1 if frames == 100 else 10)  # of the first 0.1 s: one frame in it
             noise, jammer = 10 ** (NOISE / 10), 10 ** ((30 - free_space(300.0)) / 10)
             signal = 20 - free_space(50.0)
-            assert found.sinr == pytest.approx(signal - 10 * log10(noise + first * jammer), abs=0.05)
+            assert link.sinr == pytest.approx(signal - 10 * log10(noise + first * jammer), abs=0.05)
             if frames == 1:
                 sim.step(50)
                 assert sim.radio.link("base", "p[0]").sinr == pytest.approx(signal - NOISE, abs=0.05)
@@ -108,7 +108,7 @@ def test_false_frames_are_part_of_the_run(tmp_path: Path) -> None:
         sim.remove("p[1]")
         sim.radio.jammers.set("liar", on=True)
         sim.step(100)
-        assert {one.source for one in sim.radio.received("p[0]")} == {"p[1]"}
+        assert {message.source for message in sim.radio.received("p[0]")} == {"p[1]"}
         sim.restore(sim.save())
     with loaded(liar, 350.0) as sim:
         sim.step(200)
@@ -125,7 +125,7 @@ def test_claims_are_checked_at_load() -> None:
         ({"claims": "base", "data": {"a", "b"}}, "data"),
         ({"kind": "spot", "claims": "base"}, "claims is an option of deceptive jammers"),
     ]
-    for given, message in cases:
+    for claim, message in cases:
         with pytest.raises(PaddockError, match=r"radio\.jammers\[0\]") as error:
-            loaded(given)
+            loaded(claim)
         assert message in str(error.value)

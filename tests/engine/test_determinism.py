@@ -44,12 +44,12 @@ def test_two_runs_agree_and_two_seeds_do_not(commanded: Make, expected: str) -> 
 
 
 def test_another_seed_moves_random_spawns_and_sensor_noise_but_not_the_rest(load_mixed: Make) -> None:
-    one, two = load_mixed(seed=1), load_mixed(seed=2)
-    for sim in (one, two):
+    first, two = load_mixed(seed=1), load_mixed(seed=2)
+    for sim in (first, two):
         sim.step(48)
-    assert not np.array_equal(one.snapshot().fleet("birds").position, two.snapshot().fleet("birds").position)
-    assert one.vehicles.sensors("red")["wheel_speed"] != two.vehicles.sensors("red")["wheel_speed"]
-    assert np.array_equal(one.snapshot()["red"].position, two.snapshot()["red"].position)
+    assert not np.array_equal(first.snapshot().fleet("birds").position, two.snapshot().fleet("birds").position)
+    assert first.vehicles.sensors("red")["wheel_speed"] != two.vehicles.sensors("red")["wheel_speed"]
+    assert np.array_equal(first.snapshot()["red"].position, two.snapshot()["red"].position)
 
 
 @pytest.mark.skipif(available_threads() < 2, reason="needs two cores")
@@ -152,22 +152,22 @@ def test_an_unrelated_fleet_changes_neither_trajectories_nor_readings(commanded:
     for sim in (alone, crowded):
         sim.step(TICKS)
     for name in ("birds", "red", "scouts", "dog"):
-        one, two = alone.engine.world.fleets[name], crowded.engine.world.fleets[name]
-        assert np.array_equal(one.state[:, : one.n], two.state[:, : two.n])
+        first, two = alone.engine.world.fleets[name], crowded.engine.world.fleets[name]
+        assert np.array_equal(first.state[:, : first.n], two.state[:, : two.n])
         for kind, readings in alone.vehicles.sensors(name).items():
             for reading, value in readings.items():
                 assert np.array_equal(value, crowded.vehicles.sensors(name)[kind][reading], equal_nan=True)
 
 
 def test_members_that_join_or_leave_do_not_change_the_draws_of_the_others(load_mixed: Make) -> None:
-    one, two = load_mixed(), load_mixed()
+    first, two = load_mixed(), load_mixed()
     two.spawn(
         name="late", count=3, model="quad", spawn={"line": {"start": [90, 0, 9], "end": [99, 0, 9]}}, sensors=["imu"]
     )
     two.remove("scouts[0]")
-    for sim in (one, two):
+    for sim in (first, two):
         sim.step(60)
-    assert np.array_equal(one.vehicles.sensors("birds")["imu"]["ax"], two.vehicles.sensors("birds")["imu"]["ax"])
+    assert np.array_equal(first.vehicles.sensors("birds")["imu"]["ax"], two.vehicles.sensors("birds")["imu"]["ax"])
 
 
 def restored_equals_uninterrupted(sim: Simulation, other: Simulation, ticks: int) -> None:
@@ -296,17 +296,17 @@ def test_the_log_replays_the_run(commanded: Make) -> None:
     kinds = [event.kind for event in sim.events.since()]
     assert kinds.count("refused") == 2 and "failsafe" in kinds and "recovered" in kinds
     sim.step(30)
-    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)
+    again = replayed(sim.scenario, sim.control.log.complete(), sim.tick)
     assert again.events.since() == sim.events.since()
     assert again.state_hash() == sim.state_hash()
-    assert again.engine.log.complete() != []
+    assert again.control.log.complete() != []
 
 
 def test_the_log_of_a_reset_run_replays_with_its_seed(commanded: Make) -> None:
     sim = commanded()
     sim.reset(seed=4)
     eventful(sim).step(1)
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick, seed=4).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick, seed=4).state_hash() == sim.state_hash()
 
 
 def test_a_log_after_a_restore_is_not_complete(commanded: Make) -> None:
@@ -316,9 +316,9 @@ def test_a_log_after_a_restore_is_not_complete(commanded: Make) -> None:
     sim.step(50)
     sim.restore(blob)
     with pytest.raises(paddock.PaddockError, match="begins with the state restored at tick 50, not with tick 0"):
-        sim.engine.log.complete()
+        sim.control.log.complete()
     sim.reset()
-    assert sim.engine.log.complete() == []
+    assert sim.control.log.complete() == []
 
 
 def test_commands_from_other_threads_are_logged_with_their_ticks_and_replay(commanded: Make) -> None:
@@ -338,7 +338,7 @@ def test_commands_from_other_threads_are_logged_with_their_ticks_and_replay(comm
     for thread in posting:
         thread.join()
     sim.step(120)
-    log = sim.engine.log.complete()
+    log = sim.control.log.complete()
     assert len(log) == 3 * 40 + 4
     assert [posted.tick for posted in log] == sorted(posted.tick for posted in log)
     for who in range(3):  # each sender's commands stay in order
@@ -438,7 +438,7 @@ def test_starts_slots_and_paths_do_not_depend_on_the_functions_of_the_machine(mo
 
     def built() -> list[Any]:
         sim = paddock.load(SHAPES)
-        paths = [sim.engine.programs[name].behaviour.path.tolist() for name in ("lap", "way")]  # type: ignore[union-attr]
+        paths = [sim.engine.programs[name].control.behaviour.path.tolist() for name in ("lap", "way")]  # type: ignore[union-attr]
         return [sim.state_hash(), *paths]
 
     expected = built()

@@ -102,12 +102,12 @@ class History(RuleBasedStateMachine):
     @invariant()
     def the_roster_is_as_booked(self) -> None:
         snapshot = self.sim.snapshot()
-        found = {fleet.name: list(zip(fleet.ids.tolist(), list(fleet.names), strict=True)) for fleet in snapshot}
-        assert found == dict(sorted(self.crew.items()))
+        roster = {fleet.name: list(zip(fleet.ids.tolist(), list(fleet.names), strict=True)) for fleet in snapshot}
+        assert roster == dict(sorted(self.crew.items()))
         ids = [number for fleet in snapshot for number in fleet.ids.tolist()]
         assert len(set(ids)) == len(ids)
         assert all(np.isfinite(fleet.position).all() for fleet in snapshot)
-        overridden = [number for given in self.sim.behaviours.overrides() for number in given.ids.tolist()]
+        overridden = [number for override in self.sim.behaviours.overrides() for number in override.ids.tolist()]
         assert len(set(overridden)) == len(overridden) and set(overridden) <= set(
             ids
         )  # one override each, and none of a removed vehicle

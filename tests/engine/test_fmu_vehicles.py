@@ -93,9 +93,9 @@ def test_an_exported_car_drives_beside_the_native_one_with_equal_poses(car: Path
     with paddock.load(scenario(native, entry(car, **start), world={"mu": 0.7, "wind": [4.0, 1.0, 0.0]})) as sim:
         worst = 0.0
         for k in range(1000):
-            given = {"steer": 0.3 * float(np.sin(0.02 * k)), "throttle": 0.5, "brake": 0.6 if k > 800 else 0.0}
+            commands = {"steer": 0.3 * float(np.sin(0.02 * k)), "throttle": 0.5, "brake": 0.6 if k > 800 else 0.0}
             for name in ("native", "guest"):
-                sim.command(name, **given)
+                sim.command(name, **commands)
             sim.step(2)
             worst = max(worst, float(np.abs(poses(sim, "native") - poses(sim, "guest")).max()))
         assert worst < 1e-9
@@ -163,12 +163,12 @@ def test_outputs_without_a_start_are_relative_to_the_pose_and_velocities_are_dif
         sim.command("guest", wheel=0.1, pedal=0.3)
         sim.command("own", steer=0.1, throttle=0.3)
         sim.step(300)
-        local, found = poses(sim, "own"), poses(sim, "guest")
+        local, turned = poses(sim, "own"), poses(sim, "guest")
         cosine, sine = np.cos(0.7), np.sin(0.7)
-        assert found[0] == pytest.approx(10.0 + cosine * local[0] - sine * local[1], abs=1e-9)
-        assert found[1] == pytest.approx(-4.0 + sine * local[0] + cosine * local[1], abs=1e-9)
-        assert found[7] == pytest.approx(cosine * local[7] - sine * local[8], abs=0.05)  # over one tick of 10 ms
-        assert found[12] == pytest.approx(local[12], abs=0.01)
+        assert turned[0] == pytest.approx(10.0 + cosine * local[0] - sine * local[1], abs=1e-9)
+        assert turned[1] == pytest.approx(-4.0 + sine * local[0] + cosine * local[1], abs=1e-9)
+        assert turned[7] == pytest.approx(cosine * local[7] - sine * local[8], abs=0.05)  # over one tick of 10 ms
+        assert turned[12] == pytest.approx(local[12], abs=0.01)
         assert sim.snapshot()["guest"]["state_vx"] == pytest.approx(
             sim.vehicles.inspect("own")["state"]["vx"], abs=1e-9
         )
@@ -235,9 +235,9 @@ def ball(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_bouncing_ball_written_by_hand_follows_its_analytic_path(ball: Path) -> None:
     outputs = {"x": "east", "y": "north", "z": "h"}
-    one = {"name": "ball", "model": "fmu", "fmu": {"file": str(ball), "outputs": outputs}}
-    one |= {"pose": [3.0, 1.0, 0.0, 0.5], "parameters": {"g": 10.0, "e": 0.5, "h": 5.0}, "commands": {"push": 2.0}}
-    with paddock.load(scenario(one)) as sim:
+    vehicle = {"name": "ball", "model": "fmu", "fmu": {"file": str(ball), "outputs": outputs}}
+    vehicle |= {"pose": [3.0, 1.0, 0.0, 0.5], "parameters": {"g": 10.0, "e": 0.5, "h": 5.0}, "commands": {"push": 2.0}}
+    with paddock.load(scenario(vehicle)) as sim:
         assert sim.snapshot()["ball"].position[2] == 5.0
         sim.step(50)  # 0.5 s: g t^2 / 2 = 1.25 m lower
         assert sim.snapshot()["ball"].position[2] == pytest.approx(5.0 - 1.25, abs=1e-12)
@@ -276,8 +276,8 @@ def test_a_bouncing_ball_agrees_with_the_results_of_the_reference_fmu(ball: Path
 
 
 def problem(file: Path | str, mapping: dict[str, Any] | None = None, **more: Any) -> str:
-    given = {"name": "guest", "model": "fmu", "fmu": {"file": str(file), **(mapping or {})}, **more}
-    with pytest.raises(PaddockError) as caught, paddock.load(scenario(given)):
+    entry = {"name": "guest", "model": "fmu", "fmu": {"file": str(file), **(mapping or {})}, **more}
+    with pytest.raises(PaddockError) as caught, paddock.load(scenario(entry)):
         pass
     text = str(caught.value)
     assert "\n" not in text and "Traceback" not in text

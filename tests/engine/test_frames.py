@@ -34,7 +34,7 @@ def test_frames_are_part_of_the_log_and_of_the_state() -> None:
     sim.world.frames.set("head", "lidar", quaternion=[0.0, 0.0, 1.0, 0.0], moving=True)
     assert sim.state_hash() != bare
     sim.step(5)
-    assert paddock.replayed(sim.scenario, sim.engine.log.complete(), 15).state_hash() == sim.state_hash()
+    assert paddock.replayed(sim.scenario, sim.control.log.complete(), 15).state_hash() == sim.state_hash()
 
 
 def test_a_moving_frame_goes_stale() -> None:

@@ -25,8 +25,8 @@ def world(radio: dict[str, Any], **entry: Any) -> dict[str, Any]:
 
 
 def jammer(**options: Any) -> dict[str, Any]:
-    place = {"name": "red", "kind": "spot", "position": [1000.0, 0.0, 50.0], "frequency": L1, "bandwidth": 1e4}
-    return {**place, "power": 0.0, **options}
+    jamming = {"name": "red", "kind": "spot", "position": [1000.0, 0.0, 50.0], "frequency": L1, "bandwidth": 1e4}
+    return {**jamming, "power": 0.0, **options}
 
 
 def spoofer(**options: Any) -> dict[str, Any]:
@@ -46,11 +46,11 @@ def test_cn0_under_a_jammer(power: float) -> None:
     """A carrier of some dBm at 1 km: -96.4 dBm per 0 dBm at the antenna, the signal is at -128.5 dBm."""
     with paddock.load(world({"jammers": [jammer(power=power)]})) as sim:
         sim.step(50)
-        found = reading(sim)
+        measured = reading(sim)
     js = power - free_space(1000.0) + 128.5
     expected = -10.0 * log10(10**-4.45 + 10 ** (js / 10.0) / CHIP)
-    assert found["cn0"] == pytest.approx(expected, abs=0.01)
-    assert found["fix"] == (3.0 if expected > 27.8 else 0.0) and np.isnan(found["x"]) == (expected < 27.8)
+    assert measured["cn0"] == pytest.approx(expected, abs=0.01)
+    assert measured["fix"] == (3.0 if expected > 27.8 else 0.0) and np.isnan(measured["x"]) == (expected < 27.8)
 
 
 @pytest.mark.parametrize(
@@ -64,19 +64,19 @@ def test_cn0_under_a_jammer(power: float) -> None:
 def test_kinds_of_jammers(options: dict[str, Any], lost: float) -> None:
     with paddock.load(world({"jammers": [jammer(**options)]})) as sim:
         sim.step(50)
-        found = float(reading(sim)["cn0"])
+        cn0 = float(reading(sim)["cn0"])
     js = -free_space(1000.0) + 128.5 - lost
     expected = 44.5 if lost == 0.0 else -10.0 * log10(10**-4.45 + 10 ** (js / 10.0) / CHIP)
-    assert found == pytest.approx(expected, abs=0.02)
+    assert cn0 == pytest.approx(expected, abs=0.02)
 
 
 def test_a_swept_jammer_crosses_the_band_for_a_part_of_its_period() -> None:
     sweep = {"kind": "swept", "bandwidth": 1e4, "sweep": [L1 - 10e6, L1 + 10e6], "period": 0.001, "power": 5.0}
     with paddock.load(world({"jammers": [jammer(**sweep)]})) as sim:
         sim.step(50)
-        found = float(reading(sim)["cn0"])
+        cn0 = float(reading(sim)["cn0"])
     js = 5.0 - free_space(1000.0) + 128.5 - 10.0 * log10(20.01e6 / CHIP / 0.9028)
-    assert found == pytest.approx(-10.0 * log10(10**-4.45 + 10 ** (js / 10.0) / CHIP), abs=0.02)
+    assert cn0 == pytest.approx(-10.0 * log10(10**-4.45 + 10 ** (js / 10.0) / CHIP), abs=0.02)
 
 
 def test_a_fix_is_lost_and_found_again(tmp_path: Path) -> None:
@@ -107,16 +107,17 @@ def test_a_spoofer_pulls_its_target_and_jams_the_others() -> None:
     scenario["vehicles"].append({**scenario["vehicles"][0], "name": "other", "pose": [5.0, 0.0, 50.0, 0.0]})
     with paddock.load(scenario) as sim:
         sim.step(50 * 6)
-        found, other = reading(sim), reading(sim, "other")
+        measured, other = reading(sim), reading(sim, "other")
         events = {event.kind: event for event in sim.events.since()}
         captured = events["gnss_spoofed"].tick / 50
         assert captured == pytest.approx(3.0, abs=0.21) and events["gnss_spoofed"].subject == "dot"
         pulled = 6.0 - captured - 1.0
-        assert found["x"] == pytest.approx(2.0 * pulled, abs=0.5) and found["z"] == pytest.approx(50 - pulled, abs=0.25)
-        assert (found["vx"], found["vz"]) == (2.0, -1.0)
+        assert measured["x"] == pytest.approx(2.0 * pulled, abs=0.5)
+        assert measured["z"] == pytest.approx(50 - pulled, abs=0.25)
+        assert (measured["vx"], measured["vz"]) == (2.0, -1.0)
         power = -40.0 - free_space(200.0)
         js = power + 128.5
-        assert js > 3.0 and found["cn0"] == pytest.approx(min(54.0, power + 173.0), abs=0.01)
+        assert js > 3.0 and measured["cn0"] == pytest.approx(min(54.0, power + 173.0), abs=0.01)
         away = -40.0 - free_space((200.0**2 + 25.0) ** 0.5) + 128.5
         expected = -10.0 * log10(10**-4.45 + 10 ** (away / 10.0) / 1.5 / CHIP)
         assert other["x"] == pytest.approx(5.0, abs=30.0) and other["cn0"] == pytest.approx(expected, abs=0.01)
@@ -124,7 +125,7 @@ def test_a_spoofer_pulls_its_target_and_jams_the_others() -> None:
         assert (view.name, view.active, view.captured) == ("liar", True, 1)
         sim.step(50 * 6)
         assert reading(sim)["fix"] == 3.0 and reading(sim)["x"] == 0.0
-        assert [one.kind for one in sim.events.since()] == [
+        assert [event.kind for event in sim.events.since()] == [
             "gnss_spoofed",
             "gnss_released",
             "gnss_lost",
@@ -133,7 +134,7 @@ def test_a_spoofer_pulls_its_target_and_jams_the_others() -> None:
 
 
 def kinds(sim: Any) -> list[tuple[str, str]]:
-    return [(one.kind, one.subject) for one in sim.events.since() if one.kind.startswith("gnss_")]
+    return [(event.kind, event.subject) for event in sim.events.since() if event.kind.startswith("gnss_")]
 
 
 def test_a_lost_fix_is_an_event_and_so_is_its_return() -> None:
@@ -142,7 +143,7 @@ def test_a_lost_fix_is_an_event_and_so_is_its_return() -> None:
         sim.step(50 * 2)
         saved = sim.save()
         sim.step(50 * 5)
-        lost, back = [one for one in sim.events.since() if one.kind.startswith("gnss_")]
+        lost, back = [event for event in sim.events.since() if event.kind.startswith("gnss_")]
         assert (lost.kind, back.kind, lost.subject) == ("gnss_lost", "gnss_regained", "dot")
         assert lost.tick / 50 == pytest.approx(1.2, abs=0.21) and back.tick / 50 == pytest.approx(5.2, abs=0.21)
         after = sim.state_hash()
@@ -153,15 +154,15 @@ def test_a_lost_fix_is_an_event_and_so_is_its_return() -> None:
 
 @pytest.mark.parametrize("emitter", ["jammers", "spoofers"])
 def test_events_of_many_receivers_end_with_a_count(emitter: str) -> None:
-    one = jammer(power=30.0) if emitter == "jammers" else spoofer(offset=[5.0, 0.0, 0.0], capture=0, on=[[0, 0.5]])
+    section = jammer(power=30.0) if emitter == "jammers" else spoofer(offset=[5.0, 0.0, 0.0], capture=0, on=[[0, 0.5]])
     fleet = {"count": 130, "pose": None, "spawn": {"grid": {"spacing": 0.5, "z": 50}}}
-    scenario = world({emitter: [one]}, **fleet)
+    scenario = world({emitter: [section]}, **fleet)
     del scenario["vehicles"][0]["pose"]
     with paddock.load(scenario) as sim:
         sim.step(100)
-        found = sim.events.since()
+        events = sim.events.since()
         for kind in ["gnss_lost"] if emitter == "jammers" else ["gnss_spoofed", "gnss_released"]:
-            mine = [event for event in found if event.kind == kind]
+            mine = [event for event in events if event.kind == kind]
             assert len(mine) == 101 and mine[-1].detail == "30 more vehicles of dot" and mine[-1].subject == ""
 
 
@@ -268,7 +269,7 @@ def test_a_spoofed_aircraft_that_holds_circles_where_it_believes_to_be() -> None
     scenario["clock"]["rate"] = 20
     with paddock.load(scenario) as sim:
         sim.step(20 * 25)  # out of reach after 17 s
-        assert [one.kind for one in sim.events.since() if one.kind == "lost_link"]
+        assert [event.kind for event in sim.events.since() if event.kind == "lost_link"]
         held, ways = sim.snapshot()["scout"].position[:2], []
         for _ in range(40):
             sim.step(20)

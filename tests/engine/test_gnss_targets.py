@@ -25,10 +25,10 @@ FITTED = TEXT.replace("model: point,", "model: point, sensors: [gnss],")
 
 def loaded(text: str) -> list[str]:
     """Return the warnings of a scenario."""
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         paddock.load(text).close()
-    return [str(one.message) for one in found if one.category is ScenarioWarning]
+    return [str(warning.message) for warning in warned if warning.category is ScenarioWarning]
 
 
 @pytest.mark.parametrize("target", ["a", "a[1]"])
@@ -51,7 +51,7 @@ def test_emitters_without_any_receiver_are_warned_of() -> None:
 def test_a_jammer_of_radios_is_not_warned_of() -> None:
     """It disturbs radios, though satellite signals are in its band, too."""
     wide = TEXT.replace("kind: spot,", "kind: barrage, bandwidth: 2.0e9,").replace("1575.42e6", "2.0e9")
-    assert [one.partition(": ")[2][:7] for one in loaded(wide)] == ["spoofer", "jammer "]
+    assert [warning.partition(": ")[2][:7] for warning in loaded(wide)] == ["spoofer", "jammer "]
     assert len(loaded(wide.replace("model: point,", "model: point, radio: default,"))) == 1  # the spoofer
 
 

@@ -71,9 +71,9 @@ def test_a_run_that_has_ended_is_saved_and_continues_without_the_vehicle(load: L
     assert other.state_hash() == sim.state_hash()
     with pytest.raises(NotFiniteError):
         other.step(1)
-    for one in (sim, other):
-        one.remove("dots[1]")
-        one.step(9)
+    for run in (sim, other):
+        run.remove("dots[1]")
+        run.step(9)
     assert sim.tick == 10 and other.state_hash() == sim.state_hash()
     sim.reset()
     sim.step(10)
@@ -84,8 +84,8 @@ def test_vehicles_whose_state_is_not_finite_are_removed(load: Load, strides: lis
     many = {**DOTS, "count": 600}  # three blocks of a parallel kernel
     sim, untouched = load(many, on_nan="remove"), load(many, on_nan="remove")
     make_overflow(sim, "dots", 590, 5, 300, later=10)
-    for one in (sim, untouched):
-        step_all(one, strides)
+    for run in (sim, untouched):
+        step_all(run, strides)
     assert alarms(sim) == [
         (OVERFLOW - 20, "dots[300]", "x is 1.79768e+308"),
         (OVERFLOW - 10, "dots[5]", "x is 1.79768e+308"),
@@ -102,9 +102,9 @@ def test_events_of_many_vehicles_are_limited(load: Load) -> None:
     sim = load({**DOTS, "count": 600}, on_nan="remove")
     sim.engine.programs["dots"].fleet.state[6, :500] = np.inf
     sim.step(2)
-    found = alarms(sim)
-    assert found[0] == (1, "dots[0]", "yaw is inf") and found[-1] == (1, "dots", "400 more vehicles")
-    assert len(found) == 101 and len(sim.snapshot().fleet("dots").position) == 100
+    events = alarms(sim)
+    assert events[0] == (1, "dots[0]", "yaw is inf") and events[-1] == (1, "dots", "400 more vehicles")
+    assert len(events) == 101 and len(sim.snapshot().fleet("dots").position) == 100
 
 
 @pytest.mark.parametrize("strides", [[1] * 700, [700]])
@@ -127,8 +127,8 @@ def test_a_crash_is_measured_where_the_legs_touch(load: Load) -> None:
     for name, speed in (("fast", 2.6), ("slow", 2.4)):
         sim.engine.world.fleets[name].state[2] = speed**2 / (2 * 9.80665) + 0.03
     sim.step(240)
-    found = [(event.subject, event.detail) for event in sim.events.since() if event.kind == "crashed"]
-    assert found == [("fast", "hit the ground at 2.6 m/s")]
+    events = [(event.subject, event.detail) for event in sim.events.since() if event.kind == "crashed"]
+    assert events == [("fast", "hit the ground at 2.6 m/s")]
     model = find_model("quad")
     for varying, height in (((), "leg_travel)"), (("leg_travel",), "leg_travel[i])")):
         assert f"(environment_ground_z + parameters_{height}" in cpu_source(model.step_spec(varying))
@@ -148,8 +148,8 @@ def test_a_tick_longer_than_the_step_of_a_model_takes_substeps(
     load: Load, model: str, slow: float, fast: float, substeps: int
 ) -> None:
     commands: dict[str, Any] = {"vx": 3.0, "vz": 1.0} if model == "quad" else {"steer": 0.1, "throttle": 0.4}
-    one = {"name": "one", "model": model, "pose": [0, 0, 5, 0.3], "commands": commands}
-    sims = load(one, rate=slow), load(one, rate=fast)
+    vehicle = {"name": "one", "model": model, "pose": [0, 0, 5, 0.3], "commands": commands}
+    sims = load(vehicle, rate=slow), load(vehicle, rate=fast)
     for sim, rate in zip(sims, (slow, fast), strict=True):
         sim.step(round(2 * rate))
     states = [sim.vehicles.inspect("one") for sim in sims]
@@ -222,9 +222,9 @@ def test_a_desire_that_is_not_finite_is_an_event(load: Load, counts: str, count:
     broken = {"after": 3, "keeps": 0}
     sim = load({**many, "behaviour": {counts: broken}}, rate=60, on_nan="remove")
     sim.step(10)
-    found = alarms(sim)
-    assert found[0] == (3, "it[0]", "desire.vy is not finite")
-    assert found[-1] == ((3, "it", "500 more vehicles") if count == 600 else (3, "it[2]", "desire.vy is not finite"))
+    events = alarms(sim)
+    assert events[0] == (3, "it[0]", "desire.vy is not finite")
+    assert events[-1] == ((3, "it", "500 more vehicles") if count == 600 else (3, "it[2]", "desire.vy is not finite"))
     assert not sim.snapshot().layout.fleets and sim.tick == 10
     # a point takes the desire as it is: one alarm, that of the cause
     sim = load({"name": "dot", "model": "point", "behaviour": {counts: {"after": 3}}}, rate=60, on_nan="remove")
@@ -242,5 +242,5 @@ def test_a_recording_of_a_run_that_ended_verifies(load: Load, tmp_path: Path) ->
         with pytest.raises(NotFiniteError):
             sim.step(100)
     assert 13 < sim.tick < 100 and alarms(sim)[0][0] == sim.tick
-    found = verify(tmp_path / "run.mcap")
-    assert found.same and found.ticks == sim.tick
+    verified = verify(tmp_path / "run.mcap")
+    assert verified.same and verified.ticks == sim.tick

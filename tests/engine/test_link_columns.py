@@ -37,16 +37,16 @@ def test_all_links_are_counted_in_each_direction() -> None:
         report = sim.radio.report()
         assert (report.ups, report.downs) == (ups, downs) and downs > 100 and ups == downs
         assert report.up == len(before)
-        assert not [one for one in sim.events.since() if one.kind in ("link_up", "link_down")]
+        assert not [event for event in sim.events.since() if event.kind in ("link_up", "link_down")]
         kept = sim.save()
         sim.restore(kept)
         assert (sim.radio.report().ups, sim.radio.report().downs) == (ups, downs)
         links = sim.radio.links()
         none = no_links(40)
         assert count_changes(none, links) == (len(before), 0) and count_changes(links, none) == (0, len(before))
-        found = np.zeros((2, 40), np.int64)
-        changed_entries.plain(*none[1:3], none.up, links.start, links.peer, links.up, found)
-        assert found.sum(axis=1).tolist() == [len(before), 0]
+        counts = np.zeros((2, 40), np.int64)
+        changed_entries.plain(*none[1:3], none.up, links.start, links.peer, links.up, counts)
+        assert counts.sum(axis=1).tolist() == [len(before), 0]
         fleet = sim.snapshot().fleet("p")
         assert fleet["radio.contact"].tolist() == (fleet["radio.links"] > 0).astype(float).tolist()
 
@@ -62,7 +62,7 @@ def test_contact_and_what_stations_hear() -> None:
             radios, links, fleet = sim.radio.radios, sim.radio.links(), sim.snapshot().fleet("p")
             network, names = sim.radio.network(), fleet.names
             expected = [network.reach(name, "a") or network.reach(name, "b") for name in names]
-            assert fleet["radio.contact"].tolist() == [float(one) for one in expected]
+            assert fleet["radio.contact"].tolist() == [float(radio) for radio in expected]
             for k in range(40):
                 heard = {}
                 for receiver in range(radios.carried, radios.n):
@@ -70,6 +70,6 @@ def test_contact_and_what_stations_hear() -> None:
                     own = np.flatnonzero((links.peer[row] == k) & (links.up[row] != 0))
                     if len(own):
                         heard[receiver - radios.carried] = float(links.sinr[row][own[0]])
-                best = max(heard, key=lambda one: heard[one], default=-1)
+                best = max(heard, key=lambda radio: heard[radio], default=-1)
                 assert (fleet["radio.station"][k], fleet["radio.uplink"][k]) == (best, heard.get(best, -100.0))
         assert 0 < fleet["radio.contact"].sum() < 40

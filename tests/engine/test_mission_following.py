@@ -49,7 +49,7 @@ def followed(
 def beside(places: Floats, path: Path) -> Floats:
     """Distances (m) from a path, by sampling it finely: nothing of the rule is used."""
     points = path.points(0.5)[:, :2]
-    gaps = [np.hypot(*(points - place[:2]).T).min() for place in places[::5]]
+    gaps = [np.hypot(*(points - position[:2]).T).min() for position in places[::5]]
     return np.array(gaps)
 
 
@@ -136,5 +136,5 @@ def test_places_tangents_and_nearest_points(segment: Segment) -> None:
         assert (turned[1] - turned[0]) / 2e-4 == pytest.approx(bend, abs=1e-6)
         x, y, _ = point_on(rows, 0, s)
         size = hypot(tx, ty)
-        found = nearest_on(rows, 0, s - 1.0, x - 5.0 * ty / size, y + 5.0 * tx / size)
-        assert found == pytest.approx(s, abs=1e-6)
+        nearest = nearest_on(rows, 0, s - 1.0, x - 5.0 * ty / size, y + 5.0 * tx / size)
+        assert nearest == pytest.approx(s, abs=1e-6)

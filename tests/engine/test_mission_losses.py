@@ -85,18 +85,18 @@ def test_without_a_jammer_every_part_is_sent_once() -> None:
 
 
 def test_saved_with_part_of_a_route_and_flown_again(tmp_path: Path) -> None:
-    with paddock.load(slow()) as one, paddock.load(slow()) as two:
-        reach(one, 1.0)
-        assert link_of(one).inboxes.routes
-        two.restore(one.save())
-        for sim in (one, two):
+    with paddock.load(slow()) as first, paddock.load(slow()) as two:
+        reach(first, 1.0)
+        assert link_of(first).inboxes.routes
+        two.restore(first.save())
+        for sim in (first, two):
             reach(sim, 1.5)
             sim.mission.add_task("late", point={"at": [0, 100]})  # a second route, while parts of the first are missing
             reach(sim, 8.0)
             assert mission_of(sim).onboard.number.tolist() == [2]
-        assert one.state_hash() == two.state_hash()
-        assert one.mission.metrics == two.mission.metrics
-        write_run(one, tmp_path / "run.mcap")
+        assert first.state_hash() == two.state_hash()
+        assert first.mission.metrics == two.mission.metrics
+        write_run(first, tmp_path / "run.mcap")
     assert verify(tmp_path / "run.mcap").same
 
 
@@ -107,11 +107,11 @@ def test_the_station_learns_of_damage_by_silence() -> None:
         assert {task.vehicle for task in sim.mission.tasks} == {"east"}
         sim.mission.damage("east")
         reach(sim, 8.5)
-        [event] = [one for one in sim.events.since(0) if one.kind == "damaged"]
+        [event] = [event for event in sim.events.since(0) if event.kind == "damaged"]
         assert event.subject == "east" and event.tick / TICKS == pytest.approx(8.0, abs=0.11)  # when it happens
         [east, north] = mission_of(sim).onboard.fleet.vehicles
         assert east.status == "damaged"
-        view = {one.name: one for one in sim.mission.vehicles}["east"]
+        view = {vehicle.name: vehicle for vehicle in sim.mission.vehicles}["east"]
         assert view.contact and view.status == "transit"  # as the station knows
         assert sorted(view.ahead) == ["far", "near"]
         x = float(sim.snapshot().fleet("east")["x"][0])
@@ -121,14 +121,14 @@ def test_the_station_learns_of_damage_by_silence() -> None:
         assert 8.7 < lost < 9.3  # reports came every 0.25 s, updates are 0.1 s apart
         assert times(sim, "given_back", "east") == [] and north.ahead == []
         reach(sim, 15.0)
-        [given] = times(sim, "given_back", "east")
-        assert given == pytest.approx(lost + 4.0, abs=0.11)
+        [entry] = times(sim, "given_back", "east")
+        assert entry == pytest.approx(lost + 4.0, abs=0.11)
         assert north.ahead in (["near", "far"], ["far", "near"])
         # as the station assumes, it returns the 80 m that it had reported, and is missing 5 s after it should be home
         reach(sim, 30.0)
-        assert {one.name: one.status for one in sim.mission.vehicles}["east"] == "missing"
-        [missing] = [one.tick / TICKS for one in sim.events.since(0) if one.kind == "missing"]
-        assert missing == pytest.approx(given + float(x) / 10.0 + 5.0, abs=1.0)
+        assert {vehicle.name: vehicle.status for vehicle in sim.mission.vehicles}["east"] == "missing"
+        [missing] = [event.tick / TICKS for event in sim.events.since(0) if event.kind == "missing"]
+        assert missing == pytest.approx(entry + float(x) / 10.0 + 5.0, abs=1.0)
         assert not sim.mission.finished
         while not sim.mission.finished and sim.time < 150.0:
             sim.step(TICKS)
@@ -141,10 +141,10 @@ def test_the_station_learns_of_damage_by_silence() -> None:
 def test_missions_without_radio_know_of_damage_at_once() -> None:
     tree = scenario({"near": 150.0, "far": 200.0})
     del tree["radio"], tree["mission"]["via"]
-    tree["vehicles"] = [{key: value for key, value in one.items() if key != "radio"} for one in tree["vehicles"]]
+    tree["vehicles"] = [{key: entry[key] for key in entry if key != "radio"} for entry in tree["vehicles"]]
     with paddock.load(tree) as sim:
         reach(sim, 8.0)
         sim.mission.damage("east")
         sim.step(2)
-        assert {one.name: one.status for one in sim.mission.vehicles}["east"] == "damaged"
+        assert {vehicle.name: vehicle.status for vehicle in sim.mission.vehicles}["east"] == "damaged"
         assert {task.vehicle for task in sim.mission.tasks} == {"north"}

@@ -88,9 +88,9 @@ def test_after_the_timeout_it_returns_and_reports_and_the_rest_is_planned_for_th
         assert left.time == pytest.approx(given_back.time, abs=0.8)  # heartbeats come every 0.5 s, reports every 0.25 s
         # both tasks are given back: the station does not know that one of them is done
         assert given_back.detail == "2 tasks"
-        given = [entry for entry in sim.mission.log if entry.kind == "assigned" and entry.time >= given_back.time]
-        assert {entry.vehicle for entry in given if entry.time < first(sim, "contact_regained")} == {"north"}
-        assert {entry.task for entry in given} >= {"far", "beyond"}
+        assigned = [entry for entry in sim.mission.log if entry.kind == "assigned" and entry.time >= given_back.time]
+        assert {entry.vehicle for entry in assigned if entry.time < first(sim, "contact_regained")} == {"north"}
+        assert {entry.task for entry in assigned} >= {"far", "beyond"}
         late = [entry for entry in sim.mission.log if entry.kind == "completed" and entry.detail == "reported late"]
         assert [(entry.task, entry.vehicle) for entry in late] == [("far", "east")]
         assert late[0].time == first(sim, "contact_regained")
@@ -106,7 +106,7 @@ def test_hold_stays_where_contact_was_lost() -> None:
         reach(sim, 70.0)
         assert 440.0 < x < 480.0  # 400 m, and 5 s at 10 m/s
         assert float(sim.snapshot().fleet("east")["x"][0]) == pytest.approx(x, abs=1.0)
-        assert not next(one for one in sim.mission.vehicles if one.name == "east").contact
+        assert not next(vehicle for vehicle in sim.mission.vehicles if vehicle.name == "east").contact
 
 
 def test_new_routes_wait_for_contact() -> None:
@@ -115,7 +115,7 @@ def test_new_routes_wait_for_contact() -> None:
         sim.mission.remove_task("beyond")
         reach(sim, 70.0)
         assert float(sim.snapshot().fleet("east")["x"][0]) > 600.0  # it does not know
-        with_contact = {one.name: one.contact for one in sim.mission.vehicles}
+        with_contact = {vehicle.name: vehicle.contact for vehicle in sim.mission.vehicles}
         assert with_contact == {"east": False, "north": True}
 
 
@@ -125,7 +125,7 @@ def test_always_in_contact_only_the_times_differ() -> None:
     near["radio"]["range"] = 5000
     plain = {key: value for key, value in near.items() if key != "radio"}
     plain = {**plain, "mission": {key: value for key, value in near["mission"].items() if key != "via"}}
-    plain["vehicles"] = [{key: value for key, value in one.items() if key != "radio"} for one in near["vehicles"]]
+    plain["vehicles"] = [{key: entry[key] for key in entry if key != "radio"} for entry in near["vehicles"]]
     logs = []
     for tree in (near, plain):
         with paddock.load(tree) as sim:
@@ -140,15 +140,15 @@ def test_always_in_contact_only_the_times_differ() -> None:
 
 @pytest.mark.parametrize("action", ["return", pytest.param("hold", marks=pytest.mark.slow)])
 def test_saved_and_restored(action: str) -> None:
-    with paddock.load(scenario(lost_link=action)) as one, paddock.load(scenario(lost_link=action)) as two:
-        reach(one, 52.0)
-        saved = one.save()
-        reach(one, 75.0)
+    with paddock.load(scenario(lost_link=action)) as sim, paddock.load(scenario(lost_link=action)) as two:
+        reach(sim, 52.0)
+        saved = sim.save()
+        reach(sim, 75.0)
         two.restore(saved)
         assert two.time == pytest.approx(52.0)
         reach(two, 75.0)
-        assert one.state_hash() == two.state_hash()
-        assert one.mission.log == two.mission.log
+        assert sim.state_hash() == two.state_hash()
+        assert sim.mission.log == two.mission.log
 
 
 def test_crafted_contact_is_refused() -> None:
@@ -247,15 +247,15 @@ def arrivals(tree: dict[str, Any], ticks: int) -> dict[str, float]:
 def test_a_route_takes_access_airtime_and_the_way() -> None:
     # a radio that was idle contends in the next slot
     expected = (1 + DIFS) * SLOT + ROUTE + 250.0 / LIGHT
-    found = arrivals(still({"near": 250.0}, ["near"]), 3)
-    assert found["near"] == pytest.approx(expected, abs=1e-9)
+    arrived = arrivals(still({"near": 250.0}, ["near"]), 3)
+    assert arrived["near"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_second_route_waits_in_the_queue() -> None:
     """For the first one, its acknowledgement after SIFS, and DIFS."""
     before = 1 + DIFS + slots(ROUTE) + SIFS + ACK_SLOTS + DIFS
-    found = arrivals(still({"a": 250.0, "b": -150.0}, ["a", "b"]), 3)
-    assert found["b"] == pytest.approx(before * SLOT + ROUTE + 150.0 / LIGHT, abs=1e-9)
+    arrived = arrivals(still({"a": 250.0, "b": -150.0}, ["a", "b"]), 3)
+    assert arrived["b"] == pytest.approx(before * SLOT + ROUTE + 150.0 / LIGHT, abs=1e-9)
 
 
 def test_a_route_in_parts_arrives_with_the_last_of_them() -> None:
@@ -264,15 +264,15 @@ def test_a_route_in_parts_arrives_with_the_last_of_them() -> None:
     each = slots(part) + SIFS + ACK_SLOTS + DIFS
     tree = still({"near": 250.0}, ["near"])
     tree["mission"]["via"]["mtu"] = 40
-    found = arrivals(tree, 3)
-    assert found["near"] == pytest.approx((1 + DIFS + 2 * each) * SLOT + rest + 250.0 / LIGHT, abs=1e-9)
+    arrived = arrivals(tree, 3)
+    assert arrived["near"] == pytest.approx((1 + DIFS + 2 * each) * SLOT + rest + 250.0 / LIGHT, abs=1e-9)
 
 
 def test_a_route_over_a_relay_takes_both_hops() -> None:
     """The relay acknowledges the packet before it contends for the channel."""
     before = 1 + DIFS + slots(ROUTE) + SIFS + ACK_SLOTS + DIFS
-    found = arrivals(still({"far": 600.0, "relay": 300.0}, ["far"]), 3)
-    assert found["far"] == pytest.approx(before * SLOT + ROUTE + 300.0 / LIGHT, abs=1e-9)
+    arrived = arrivals(still({"far": 600.0, "relay": 300.0}, ["far"]), 3)
+    assert arrived["far"] == pytest.approx(before * SLOT + ROUTE + 300.0 / LIGHT, abs=1e-9)
 
 
 def mission_of(sim: paddock.Simulation) -> Any:
@@ -318,17 +318,17 @@ def test_saved_while_a_route_is_on_its_way() -> None:
     tree = still({"near": 250.0}, ["near"])
     tree["radio"]["types"]["plain"] |= {"bandwidth": 1e4, "bit_rate": 5e3}
     tree["mission"]["via"] |= {"reports": 1.0, "lost_after": 5.0, "timeout": 20.0}
-    with paddock.load(tree) as one, paddock.load(tree) as two:
-        one.step(3)
-        assert mission_of(one).onboard.number.tolist() == [0]
-        queued = one.engine.radio.messages.messages.queued(MISSION)  # type: ignore[union-attr]
-        assert (queued[:, GOAL] == one.engine.radio.number_of("near")).sum() == 1
-        two.restore(one.save())
-        for sim in (one, two):
+    with paddock.load(tree) as first, paddock.load(tree) as two:
+        first.step(3)
+        assert mission_of(first).onboard.number.tolist() == [0]
+        queued = first.engine.radio.messages.messages.queued(MISSION)  # type: ignore[union-attr]
+        assert (queued[:, GOAL] == first.engine.radio.number_of("near")).sum() == 1
+        two.restore(first.save())
+        for sim in (first, two):
             sim.step(100)
             assert mission_of(sim).onboard.number.tolist() == [1]
-        assert one.state_hash() == two.state_hash()
-        assert mission_of(one).onboard.heard.tolist() == mission_of(two).onboard.heard.tolist()
+        assert first.state_hash() == two.state_hash()
+        assert mission_of(first).onboard.heard.tolist() == mission_of(two).onboard.heard.tolist()
 
 
 def negotiating() -> dict[str, Any]:
@@ -340,7 +340,7 @@ def negotiating() -> dict[str, Any]:
         {"name": name, "model": "point", "pose": [x, y, 20, 0], "radio": "default"} for name, (x, y) in places.items()
     ]
     at = (300, 0), (300, 50), (600, 0), (600, 50)
-    tree["mission"]["tasks"] = [{"name": f"t{k}", "point": {"at": place}} for k, place in enumerate(at)]
+    tree["mission"]["tasks"] = [{"name": f"t{k}", "point": {"at": position}} for k, position in enumerate(at)]
     return tree
 
 
@@ -354,15 +354,15 @@ def test_parts_of_the_network_negotiate_apart_and_the_station_resolves_the_confl
         )
         assert "the higher bid decides on 4 of them" in ended
         mission = mission_of(sim)
-        numbers, ahead = mission.onboard.number, lambda: [one.ahead for one in mission.onboard.fleet.vehicles]
+        numbers, ahead = mission.onboard.number, lambda: [vehicle.ahead for vehicle in mission.onboard.fleet.vehicles]
         [seconds] = {at for _, at in mission.contact.agreed.values()}
         assert seconds >= 2 * 0.5  # two rounds at least: one to bid, one to see that nothing changes
         reach(sim, seconds - 0.05)
         assert ahead() == [[], [], [], []] and not numbers.any()
         reach(sim, seconds + 0.2)
         east, west = ahead()[:2], ahead()[2:]
-        assert {task for one in east for task in one} == {"t0", "t1", "t2", "t3"}  # each part has won them all
-        assert {task for one in west for task in one} < {"t0", "t1", "t2", "t3"}  # the station has sent its routes
+        assert {task for tasks in east for task in tasks} == {"t0", "t1", "t2", "t3"}  # each part has won them all
+        assert {task for tasks in west for task in tasks} < {"t0", "t1", "t2", "t3"}  # the station has sent its routes
         reach(sim, 100.0)
         assert numbers.tolist() == mission.contact.number.tolist()
         done = [(entry.task, entry.vehicle) for entry in sim.mission.log if entry.kind == "completed"]
@@ -380,15 +380,15 @@ def test_vehicles_negotiate_again_and_keep_their_tasks() -> None:
     tree["radio"]["range"] = 2000
     with paddock.load(tree) as sim:
         reach(sim, 5.0)
-        before = {one.name: one.ahead for one in sim.mission.vehicles}
+        before = {vehicle.name: vehicle.ahead for vehicle in sim.mission.vehicles}
         sim.mission.add_task("late", point={"at": [950, 0]})
         reach(sim, 5.2)
-        after = {one.name: one.ahead for one in sim.mission.vehicles}
+        after = {vehicle.name: vehicle.ahead for vehicle in sim.mission.vehicles}
         changed = {name for name in before if before[name] != after[name]}
         assert changed <= {"e0", "e1"} and len(changed) == 1  # others would have to fly 350 m farther out
         assert all(set(before[name]) <= set(after[name]) for name in before)
         details = [entry.detail for entry in sim.mission.log if entry.kind == "negotiated"]
-        assert len(details) == 2 and all(one.startswith("agreed after") for one in details)
+        assert len(details) == 2 and all(detail.startswith("agreed after") for detail in details)
         assert sim.mission.metrics["packets"]["routes"] == 0  # no vehicle needs a route of the station
 
 
@@ -396,10 +396,10 @@ def test_negotiated_routes_are_saved_and_do_not_depend_on_threads(threads: Any) 
     hashes = []
     for count in (1, 2):
         threads(count)
-        with paddock.load(negotiating()) as one, paddock.load(negotiating()) as two:
-            one.step(10)  # before the negotiation has ended
-            two.restore(one.save())
-            for sim in (one, two):
+        with paddock.load(negotiating()) as first, paddock.load(negotiating()) as two:
+            first.step(10)  # before the negotiation has ended
+            two.restore(first.save())
+            for sim in (first, two):
                 reach(sim, 12.0)
                 hashes.append(sim.state_hash())
     assert len(set(hashes)) == 1

@@ -41,8 +41,8 @@ def test_predictions_follow_the_path() -> None:
     assert places[1, :, 0] == pytest.approx(1000.0 - 20.0 * np.arange(21))
     circle = Segment(0.0, 0.0, 100.0, 0.0, 200.0, 2 * np.pi / 200.0)
     rows = rows_of(Path(()), Path([circle]), AIR)
-    one = np.array([0])
-    round_ = predicted(rows, one, one + 1, one, np.zeros(1), np.array([20.0]))
+    row = np.array([0])
+    round_ = predicted(rows, row, row + 1, row, np.zeros(1), np.array([20.0]))
     assert round_[0, 10] == pytest.approx(round_[0, 0], abs=1e-6)
     assert round_[0, 5] == pytest.approx((0.0, 200.0 / np.pi), abs=1e-6)
 

@@ -40,13 +40,13 @@ def interfere(sim: Simulation) -> None:
 @pytest.mark.parametrize("execute", ["dynamics", pytest.param("kinematic", marks=pytest.mark.slow)])
 def test_runs_do_not_depend_on_step_grouping(execute: str) -> None:
     """Same scenario, same verbs: the same hash, in one go or in uneven strides."""
-    one, other = paddock.load(scenario(execute=execute)), paddock.load(scenario(execute=execute))
-    interfere(one)
+    first, other = paddock.load(scenario(execute=execute)), paddock.load(scenario(execute=execute))
+    interfere(first)
     interfere(other)
-    one.step(900)
+    first.step(900)
     for ticks in (1, 7, 92, 133, 5, 400, 262):
         other.step(ticks)
-    assert one.state_hash() == other.state_hash()
+    assert first.state_hash() == other.state_hash()
 
 
 @pytest.mark.parametrize("execute", [pytest.param("dynamics", marks=pytest.mark.slow), "kinematic"])
@@ -95,7 +95,7 @@ def test_a_log_replays_the_mission() -> None:
     sim = paddock.load(scenario())
     interfere(sim)
     sim.step(500)
-    again = replayed(sim.scenario, sim.engine.log.complete(), 500)
+    again = replayed(sim.scenario, sim.control.log.complete(), 500)
     assert again.state_hash() == sim.state_hash()
     assert {task.name for task in _view(again).tasks} >= {"extra", "more"}
 

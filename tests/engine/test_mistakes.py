@@ -96,7 +96,7 @@ def test_the_log_repeats_a_run_with_another_seed() -> None:
     sim.reset(seed=8)
     sim.command("w", vx=1.0)
     sim.step(20)
-    assert paddock.replayed(sim.scenario, sim.engine.log.complete(), 20).state_hash() == sim.state_hash()
+    assert paddock.replayed(sim.scenario, sim.control.log.complete(), 20).state_hash() == sim.state_hash()
 
 
 def test_watching_can_be_ended() -> None:

@@ -43,9 +43,7 @@ def alone(load: Load, model: str, behaviour: Any, k: int, ticks: int) -> Any:
 
 def launches(sim: Simulation, fleet: str = "crew") -> int:
     """How many kernel calls a decision takes."""
-    orders = sim.engine.programs[fleet].overrides
-    assert orders is not None
-    return len(list(orders._current_batches()))
+    return len(list(sim.engine.programs[fleet].control._current_batches()))
 
 
 # together ------------------------------------------------------------------------------------------------------------
@@ -85,8 +83,8 @@ def test_targets_are_distributed_within_an_override(load: Load) -> None:
     sim.behaviours.override(["crew[0]", "crew[1]"], given_behaviour)
     sim.behaviours.override(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
     sim.behaviours.override("crew[2]", {"follow": {"target": "leads[0]"}})
-    for one in (sim, same):
-        one.step(400)
+    for run in (sim, same):
+        run.step(400)
     assert launches(sim) == 2
     assert np.array_equal(states(sim)[:, :3], states(same)[:, :3])
     sim.remove("leads[0]")
@@ -114,7 +112,7 @@ def test_values_belong_to_the_vehicles_in_the_order_they_were_named(load: Load) 
     sim = load(crew(), pair)
     first = int(sim.engine.world.fleets["crew"].ids[0])
     sim.behaviours.override(["crew[3]", "pair", first, "crew[1]"], {"goto": {"x": [1, 2, 3, 4, 5], "y": 0.5}})
-    assert [(given.ids.tolist(), given.options) for given in sim.behaviours.overrides()] == [
+    assert [(override.ids.tolist(), override.options) for override in sim.behaviours.overrides()] == [
         ([first, first + 1, first + 3], {"x": [4, 5, 1], "y": 0.5}),
         (sim.engine.world.fleets["pair"].ids.tolist(), {"x": [2, 3], "y": 0.5}),
     ]
@@ -140,7 +138,7 @@ def test_lists_shrink_when_vehicles_leave_or_get_another_override(load: Load) ->
     sim.remove("crew[1]")
     sim.behaviours.override("crew[4]", "hold")
     sim.step(200)
-    options = next(given.options for given in sim.behaviours.overrides() if given.behaviour == "goto")
+    options = next(override.options for override in sim.behaviours.overrides() if override.behaviour == "goto")
     assert options == {
         "x": [30.0, 5.0, 0.0, -7.0],
         "y": [4.0, -31.0, 9.0, -2.0],
@@ -158,14 +156,15 @@ def test_saved_restored_and_replayed(load: Load) -> None:
     sim.behaviours.override("crew[5]", {"orbit": {"radius": 8, "x": 4}}, at_tick=30)
     sim.behaviours.override(["crew[1]", "crew[0]"], {"orbit": {"radius": [3, 6]}}, at_tick=200)
     sim.step(120)
-    blob, before, options = sim.save(), sim.state_hash(), [given.options for given in sim.behaviours.overrides()]
+    blob, before, options = sim.save(), sim.state_hash(), [override.options for override in sim.behaviours.overrides()]
     sim.step(200)
     after = sim.state_hash()
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == after
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == after
     for restored in (other, sim):
         restored.restore(blob)
         assert (
-            restored.state_hash() == before and [given.options for given in restored.behaviours.overrides()] == options
+            restored.state_hash() == before
+            and [override.options for override in restored.behaviours.overrides()] == options
         )
         restored.step(200)
         assert restored.state_hash() == after
@@ -222,7 +221,7 @@ def test_invalid_lists_are_refused(
     with pytest.raises(kind) as caught:
         sim.behaviours.override(target, behaviour)
     assert message in str(caught.value)
-    assert sim.state_hash() == before and not sim.engine.log.entries
+    assert sim.state_hash() == before and not sim.control.log.entries
 
 
 def test_an_entry_takes_no_lists(load: Load) -> None:
@@ -236,7 +235,7 @@ def test_a_lost_target_needs_no_other_kernel() -> None:
     train = {"name": "train", "count": 2, "model": "point", "spawn": spawn, "behaviour": {"follow": {"target": "lead"}}}
     with paddock.load({"vehicles": [lead, train], "every": {"behaviour": 1, "snapshot": 2}}) as sim:
         sim.step(4)  # poses of a snapshot, and poses of between two of them
-        act = sim.engine.programs["train"].behaviour._act.variants(1)[0]
+        act = sim.engine.programs["train"].control.behaviour._act.variants(1)[0]
         known = len(act.signatures)
         sim.remove("lead")
         sim.step(4)

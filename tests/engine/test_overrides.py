@@ -132,7 +132,7 @@ def test_a_vehicle_without_a_behaviour_returns_to_the_commands_of_its_entry(load
     sim.behaviours.override("crew", None)
     assert sim.vehicles.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
     assert sim.vehicles.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # has no override
-    assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].overrides is None
+    assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].fleet.overrides is None
 
 
 def test_overrides_decide_at_the_period_of_behaviours(load: Load) -> None:
@@ -153,8 +153,8 @@ def test_a_thousand_of_ten_thousand_vehicles_are_overridden(load: Load, threads:
     sim, same = load({**fleet, "behaviour": "hold"}), load({**fleet, "behaviour": GOTO})
     start = states(sim, "swarm")
     sim.behaviours.override(chosen, GOTO)
-    for one in (sim, same):
-        one.step(120)
+    for run in (sim, same):
+        run.step(120)
     moved = states(sim, "swarm")
     assert np.array_equal(moved[:, chosen - 1], states(same, "swarm")[:, chosen - 1])
     others = np.setdiff1d(np.arange(10_000), chosen - 1)
@@ -225,8 +225,8 @@ def test_overrides_routes_and_events(load: Load) -> None:
     sim = load(crew("point", behaviour={"patrol": {"path": PATH}}), {"name": "solo", "model": "rover"})
     sim.behaviours.override(["crew[0]", 3, "solo"], GOTO)
     sim.behaviours.override("crew[1]", "external")
-    found = [(override.ids.tolist(), override.behaviour, override.options) for override in sim.behaviours.overrides()]
-    assert found == [([2], "external", {}), ([1, 3], "goto", GOTO["goto"]), ([5], "goto", GOTO["goto"])]
+    seen = [(override.ids.tolist(), override.behaviour, override.options) for override in sim.behaviours.overrides()]
+    assert seen == [([2], "external", {}), ([1, 3], "goto", GOTO["goto"]), ([5], "goto", GOTO["goto"])]
     routes = [(r.fleet, r.ids.tolist(), r.behaviour, r.closed, r.points.tolist()) for r in sim.behaviours.routes()]
     point = [[12.0, -9.0, 6.0]]
     assert routes == [
@@ -268,12 +268,12 @@ def test_a_second_override_replaces_the_first(load: Load) -> None:
     sim = load(crew("point"))
     sim.behaviours.override("crew", GOTO)
     sim.behaviours.override(["crew[1]"], {"waypoints": {"path": PATH}})
-    assert [(given.ids.tolist(), given.behaviour) for given in sim.behaviours.overrides()] == [
+    assert [(override.ids.tolist(), override.behaviour) for override in sim.behaviours.overrides()] == [
         ([1, 3, 4], "goto"),
         ([2], "waypoints"),
     ]
     sim.behaviours.override("crew", "hold")
-    assert [(given.ids.tolist(), given.behaviour) for given in sim.behaviours.overrides()] == [([1, 2, 3, 4], "hold")]
+    assert [(o.ids.tolist(), o.behaviour) for o in sim.behaviours.overrides()] == [([1, 2, 3, 4], "hold")]
 
 
 def test_removed_vehicles_lose_their_override_and_new_ones_have_none(load: Load) -> None:
@@ -285,7 +285,7 @@ def test_removed_vehicles_lose_their_override_and_new_ones_have_none(load: Load)
     alike = load(crew("point", behaviour=GOTO))
     alike.step(150)
     sim.step(100)
-    assert [given.ids.tolist() for given in sim.behaviours.overrides()] == [[2, 4]]
+    assert [override.ids.tolist() for override in sim.behaviours.overrides()] == [[2, 4]]
     assert np.array_equal(states(sim)[:, [0, 2]], states(alike)[:, [1, 3]])
     sim.remove("crew[1]")
     sim.remove("crew[3]")
@@ -339,7 +339,7 @@ def test_a_state_with_overrides_is_restored(commanded: Load) -> None:
     for restored in (other, sim):
         restored.restore(blob)
         assert restored.state_hash() == before
-        assert [given.behaviour for given in restored.behaviours.overrides()] == [
+        assert [override.behaviour for override in restored.behaviours.overrides()] == [
             "goto",
             "formation",
             "external",
@@ -370,7 +370,7 @@ def digest_but_events(sim: Simulation) -> str:
 def test_the_log_replays_overrides(commanded: Load) -> None:
     sim = commanded()
     override_many(sim)
-    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)
+    again = replayed(sim.scenario, sim.control.log.complete(), sim.tick)
     assert again.state_hash() == sim.state_hash()
 
 
@@ -395,7 +395,7 @@ def test_any_thread_can_override_during_a_run(load: Load) -> None:
             pass
         with pytest.raises(PaddockError, match="overrides\\(\\) refused"):
             sim.behaviours.overrides()
-    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) -> None:
@@ -406,7 +406,7 @@ def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) 
     assert [(event.kind, event.detail) for event in sim.events.since()][1:] == [
         ("refused", "fleet 'crew' has no member 1")
     ]
-    assert replayed(sim.scenario, sim.engine.log.complete(), 30).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.control.log.complete(), 30).state_hash() == sim.state_hash()
 
 
 def test_an_override_copies_its_arguments(load: Load) -> None:
@@ -474,7 +474,7 @@ def test_invalid_overrides_are_refused_and_change_nothing(
         with pytest.raises(kind) as caught:
             give(target, behaviour)
         assert message in str(caught.value) and "\n" not in str(caught.value)
-    assert sim.state_hash() == before and not sim.engine.log.entries
+    assert sim.state_hash() == before and not sim.control.log.entries
 
 
 def test_too_many_different_overrides_are_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,8 +157,8 @@ def test_other_vehicles_out_of_sight_change_no_reading() -> None:
             return [sim.snapshot()["red"][name].copy() for name in sim.snapshot()["red"].arrays]
 
     far = {"name": "far", "model": "car.kinematic", "pose": [0, 900, 0], "sensors": ["lidar", "cones"]}
-    for one, other in zip(seen([]), seen([far]), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, other in zip(seen([]), seen([far]), strict=True):
+        np.testing.assert_array_equal(first, other)
 
 
 def test_a_reset_starts_again() -> None:
@@ -196,8 +196,8 @@ def driven(model: str, sensors: Any, ticks: int = 600, **inputs: float) -> tuple
 
 
 def test_four_wheels_read_their_own_rotation_also_when_they_lock() -> None:
-    found, car = driven("car.double_track", QUIET, 400, handbrake=1.0)
-    wheels, state = found["wheel_speeds"], car["state"]
+    measured, car = driven("car.double_track", QUIET, 400, handbrake=1.0)
+    wheels, state = measured["wheel_speeds"], car["state"]
     for wheel in ("fl", "fr", "rl", "rr"):
         assert wheels[wheel] == state[f"spin_{wheel}"]
     radius = car["parameters"]["wheel_radius"]
@@ -208,24 +208,24 @@ def test_four_wheels_read_their_own_rotation_also_when_they_lock() -> None:
 
 @pytest.mark.parametrize("model", ["car.kinematic", "car.bicycle"])
 def test_models_without_four_wheels_read_rolling_wheels_in_a_turn(model: str) -> None:
-    found, car = driven(model, QUIET[:2], steer=0.15)
-    wheels, radius = found["wheel_speeds"], car["parameters"]["wheel_radius"]
+    measured, car = driven(model, QUIET[:2], steer=0.15)
+    wheels, radius = measured["wheel_speeds"], car["parameters"]["wheel_radius"]
     snap, track = car["snap"], car["parameters"]["track_rear"]
     turn = float(snap.angular_velocity[2])
     assert (wheels["rr"] - wheels["rl"]) * radius == pytest.approx(turn * track, rel=1e-9)
     forward = np.cos(snap.yaw) * snap.velocity[0] + np.sin(snap.yaw) * snap.velocity[1]
     assert 0.5 * (wheels["rl"] + wheels["rr"]) * radius == pytest.approx(forward, rel=0.02)
-    assert found["steering_angle"]["angle"] == car["state"]["steer"]
+    assert measured["steering_angle"]["angle"] == car["state"]["steer"]
 
 
 def test_the_motor_reads_the_torque_of_the_shafts_through_the_gears() -> None:
-    found, car = driven("car.double_track", QUIET, throttle=0.5)
+    measured, car = driven("car.double_track", QUIET, throttle=0.5)
     snap, parameters = car["snap"], car["parameters"]
     shafts = sum(snap[f"drive_torque_{wheel}"] for wheel in ("fl", "fr", "rl", "rr"))
     gear = int(snap["gear"])
     ratio = parameters[f"gear_{gear}"] if parameters["gears"] >= 1 else 1.0
-    assert found["motor_torque"]["wheels"] == pytest.approx(shafts) and shafts > 50
-    assert found["motor_torque"]["torque"] == pytest.approx(shafts / (parameters["final_drive"] * ratio))
+    assert measured["motor_torque"]["wheels"] == pytest.approx(shafts) and shafts > 50
+    assert measured["motor_torque"]["torque"] == pytest.approx(shafts / (parameters["final_drive"] * ratio))
 
 
 def test_noise_steps_and_delay_of_a_steering_angle() -> None:

@@ -82,13 +82,13 @@ def test_replay_and_restore_repeat_a_placement(load: Load) -> None:
     sim.vehicles.place("birds[1]", [5.0, 5.0, 20.0, 0.7], at_tick=45)
     saved = sim.save()
     sim.step(40)
-    again = paddock.replayed(sim.scenario, sim.engine.log.entries, sim.tick)
+    again = paddock.replayed(sim.scenario, sim.control.log.entries, sim.tick)
     assert again.state_hash() == sim.state_hash()
     restored = load(CAR, BIRDS)
     restored.restore(saved)  # it waits in the mailbox
     restored.step(40)
     assert restored.state_hash() == sim.state_hash()
-    (posted,) = sim.engine.log.entries
+    (posted,) = sim.control.log.entries
     assert Posted.from_tree(posted.to_tree()) == posted
     assert posted.action == PlaceAction("birds[1]", [5.0, 5.0, 20.0, 0.7], 0.0)
 

@@ -37,7 +37,7 @@ def out_and_back(*others: str) -> Plan:
     return Plan(Problem(vehicles, ()), "greedy", routes)
 
 
-def found(*vehicles: dict[str, Any], **radio: Any) -> PlannedLinks:
+def links_of(*vehicles: dict[str, Any], **radio: Any) -> PlannedLinks:
     fading = {"model": "free_space", "fading": "rayleigh"}
     section = {"types": {"t": TYPE}, "hysteresis": 0.0, "default": fading, **radio}
     section.setdefault("stations", [{"name": "base", "position": [0, 0, 50], "radio": "t"}])
@@ -46,7 +46,7 @@ def found(*vehicles: dict[str, Any], **radio: Any) -> PlannedLinks:
     return planned_links(load_scenario(tree), out_and_back())
 
 
-alone = cache(found)
+alone = cache(links_of)
 
 
 def test_the_link_drops_at_the_range_of_free_space() -> None:
@@ -67,7 +67,7 @@ def test_the_link_drops_at_the_range_of_free_space() -> None:
 def test_other_radios_extend_the_contact() -> None:
     """One that stays 900 m away is in contact, and relays up to 1,905 m."""
     relay = {"name": "relay", "model": "point", "pose": [900, 0, 50, 0], "radio": "t"}
-    links = found(relay)
+    links = links_of(relay)
     assert np.array_equal(links.direct[0], np.abs(links.times - 200.0) > 99.5)
     assert np.array_equal(links.reached[0], np.abs(links.times - 200.0) > 9.5)
     assert links.contacts()[0].longest_gap == 19.0
@@ -76,7 +76,7 @@ def test_other_radios_extend_the_contact() -> None:
 
 def test_a_jammer_interrupts_the_contact_while_it_is_on() -> None:
     jammer = {"name": "red", "kind": "barrage", "position": [0, 10, 50], "power": 40, "on": [[20, 40]]}
-    links = found(jammers=[jammer])
+    links = links_of(jammers=[jammer])
     inside = np.abs(links.times - 200.0) > 99.5
     inside[20:40] = False
     assert np.array_equal(links.direct[0], inside)
@@ -105,7 +105,7 @@ def test_values_and_picture_of_a_report() -> None:
         lost, coloured = figure.axes[0].collections[-2:]
         assert len(coloured.get_segments()) == 200
         assert len(lost.get_segments()) == 200  # from 1,000 m to 2,000 m and back
-        ends = np.abs(np.array([one[:, 0] for one in lost.get_segments()]))
+        ends = np.abs(np.array([segment[:, 0] for segment in lost.get_segments()]))
         assert ends.min() == pytest.approx(1000.0) and ends.max() == pytest.approx(2000.0)
 
 
@@ -117,16 +117,16 @@ def test_the_picture_has_stations_and_jammers() -> None:
         {"name": "blue", "kind": "spot", "position": [50, -100, 0], "enabled": False},
         {"name": "far", "kind": "spot", "position": [12_000, 0, 0], "power": -50},
     ]
-    links = found(truck, jammers=jammers)
-    assert [one[:3] for one in links.jammers] == [("amber", 700.0, 300.0), ("blue", 50.0, -100.0), ("far", 12e3, 0.0)]
+    links = links_of(truck, jammers=jammers)
+    assert [row[:3] for row in links.jammers] == [("amber", 700.0, 300.0), ("blue", 50.0, -100.0), ("far", 12e3, 0.0)]
     assert contact_numbers(links)["jammers"] == ["amber", "blue", "far"]
     with styled() as figure_class:
         figure = draw_contact(figure_class, (out_and_back("truck"), links), "line")
     axes = figure.axes[0]
-    texts = {one.get_text(): one.xy for one in axes.texts if hasattr(one, "xy")}
+    texts = {text.get_text(): text.xy for text in axes.texts if hasattr(text, "xy")}
     assert tuple(texts["amber on truck"]) == (700.0, 300.0) and tuple(texts["blue, off"]) == (50.0, -100.0)
     assert "far, 10.0 km beyond" in texts  # the map ends at 2 km
-    labels = [one.get_text() for one in figure.legends[0].get_texts()]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[2:5] == ["station", "jammer, on a vehicle at its start", "start of a vehicle"]
 
 

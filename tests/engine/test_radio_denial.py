@@ -22,14 +22,14 @@ def two_stations(jammer: dict[str, Any], count: int = 1, **messages: Any) -> Sim
     """Return stations a and b, and a jammer, or several, far from both with all its power in their band."""
     stations = [{"name": name, "position": [0, y, 0], "radio": "t"} for name, y in (("a", 0.0), ("b", APART))]
     red = {"name": "red", "kind": "spot", "position": [FAR, APART / 2, 0], "power": 32.0, "bandwidth": 2e6, **jammer}
-    given = {
+    tree = {
         "types": {"t": RADIO},
         "stations": stations,
         "jammers": [{**red, "name": f"red{k or ''}"} for k in range(count)],
         "messages": {"mailbox": 1024, "queue": 64, **messages},
     }
     point = {"name": "p", "model": "point", "pose": [0, 0, 0, 0]}
-    return paddock.load({"clock": {"rate": 100}, "radio": {"rate": 10, **given}, "vehicles": [point]})
+    return paddock.load({"clock": {"rate": 100}, "radio": {"rate": 10, **tree}, "vehicles": [point]})
 
 
 def talk(sim: Simulation, seconds: float, bits: int = 0) -> None:
@@ -71,12 +71,12 @@ def test_a_jammer_above_the_threshold_denies_the_channel(messages: dict[str, Any
 
 def starts(sim: Simulation) -> Any:
     """Return when the packets that b has received began, s."""
-    return np.array([one.arrived for one in sim.radio.received("b")]) - AIRTIME - APART / 299_792_458.0
+    return np.array([message.arrived for message in sim.radio.received("b")]) - AIRTIME - APART / 299_792_458.0
 
 
-def check_gaps(found: Any, cycle: float, begin: float, length: float) -> None:
+def check_gaps(gaps: Any, cycle: float, begin: float, length: float) -> None:
     """Check that packets begin at any time but during bursts (s), and DIFS after them."""
-    phase = (found - begin) % cycle
+    phase = (gaps - begin) % cycle
     assert phase.min() >= length + DIFS * SLOT - 1e-9
     assert phase.min() < length + 30 * SLOT and phase.max() > cycle - 0.02  # one waits at the end of a burst
 
@@ -93,15 +93,15 @@ def test_packets_go_out_between_pulses(period: float, duty: float) -> None:
 def test_jammers_with_pulses_at_the_same_times_are_one_with_their_powers() -> None:
     """Four jammers of -68.05 - 6.02 dBm are like one of -68.05 dBm, which denies the channel; one of four does not."""
     pulses = {"kind": "pulsed", "period": 0.03, "duty": 0.4}
-    found = []
+    hashes = []
     for count, power in ((1, 32.0), (4, 32.0 - 10.0 * np.log10(4.0)), (1, 32.0 - 10.0 * np.log10(4.0))):
         with two_stations({**pulses, "power": power}, count) as sim:
             talk(sim, 2.0)
-            found.append((sim.radio.links().bursts, starts(sim), sim.radio.traffic()["damaged"]))
-    assert found[1][0] == pytest.approx(found[0][0], rel=1e-9)
-    assert found[1][1] == pytest.approx(found[0][1], abs=1e-12) and found[1][2] == found[0][2]
-    check_gaps(found[1][1], 0.03, 0.0, 0.012)
-    assert (found[2][1] % 0.03 < 0.012).mean() == pytest.approx(2 / 3, abs=0.02)  # of ticks: 0 and 10 of 30 ms
+            hashes.append((sim.radio.links().bursts, starts(sim), sim.radio.traffic()["damaged"]))
+    assert hashes[1][0] == pytest.approx(hashes[0][0], rel=1e-9)
+    assert hashes[1][1] == pytest.approx(hashes[0][1], abs=1e-12) and hashes[1][2] == hashes[0][2]
+    check_gaps(hashes[1][1], 0.03, 0.0, 0.012)
+    assert (hashes[2][1] % 0.03 < 0.012).mean() == pytest.approx(2 / 3, abs=0.02)  # of ticks: 0 and 10 of 30 ms
 
 
 def test_pulses_damage_packets_that_they_meet() -> None:
@@ -135,9 +135,9 @@ def test_packets_go_out_before_and_after_a_schedule() -> None:
     """Its ends are between two updates."""
     with two_stations({"on": [[0.53, 1.07], [1.99, 2.02]]}) as sim:
         talk(sim, 2.5)
-        found = starts(sim)
+        sent = starts(sim)
         for begin, end in ((0.53, 1.07), (1.99, 2.02)):
-            inside = found[(found > begin - 0.02) & (found < end + 30 * SLOT)]
+            inside = sent[(sent > begin - 0.02) & (sent < end + 30 * SLOT)]
             assert len(inside) >= 3 and not ((inside >= begin) & (inside < end + DIFS * SLOT - 1e-9)).any()
 
 
@@ -266,7 +266,7 @@ def hidden(rate: float, bits: int, clock: int, seed: int = 1) -> Simulation:
 
 
 def heard_by_the_middle(sim: Simulation) -> set[str]:
-    return {str(one["name"]) for one in sim.radio.heard("v[1]")}
+    return {str(neighbour["name"]) for neighbour in sim.radio.heard("v[1]")}
 
 
 def test_beacons_that_collide_once_arrive_soon() -> None:
@@ -286,9 +286,9 @@ def test_collisions_of_beacons_are_independent(rate: float, clock: int) -> None:
         count, part = int(seconds * rate), length / (0.5 / rate)
         sim.engine.radio.messages._phases[:] = 0  # the same for all
         sim.step(seconds * clock)
-        found = int(sim.engine.radio.messages.messages.state.counts[BEACONS_HEARD, 1])
+        heard = int(sim.engine.radio.messages.messages.state.counts[BEACONS_HEARD, 1])
         assert sim.radio.traffic()["transmitted"] == pytest.approx(3 * count, abs=3)
-        assert found / (2 * count) == pytest.approx(1.0 - 2.0 * part + part**2, abs=0.03)
+        assert heard / (2 * count) == pytest.approx(1.0 - 2.0 * part + part**2, abs=0.03)
 
 
 # what shows that the channel is denied -----------------------------------------------------------------------------
@@ -331,7 +331,7 @@ def test_indicators_show_that_the_channel_is_denied() -> None:
         assert shown(sim) == {"contact": 0.0, "jammed": 1.0, "links": 0.0, "uplink": -100.0}
         assert not sim.radio.network().connected and sim.radio.network().path("base", "dot")[0] == []
         assert sim.radio.commands("dot").delivered == 0 and sim.radio.traffic()["no_route"] == 1
-        events = {(one.kind, one.subject, one.detail) for one in sim.events.since()}
+        events = {(event.kind, event.subject, event.detail) for event in sim.events.since()}
         assert {("jammed", "dot", "red"), ("jammed", "base", "red")} <= events
         assert ("link_down", "base", "dot") in events or ("link_down", "dot", "base") in events
         assert (budget.up, budget.mismatch, budget.denied) == (False, "channel denied", 1.0)
@@ -401,4 +401,4 @@ def test_neighbours_of_a_radio_off_the_channel_are_not_jammed() -> None:
         sim.step(20)
         assert sim.snapshot().fleet("p")["radio.jammed"].tolist() == [1.0, 0.0, 0.0]
         assert sim.radio.network().components == [["p[1]", "p[2]"], ["p[0]"]]
-        assert [one.subject for one in sim.events.since() if one.kind == "jammed"] == ["p[0]"]
+        assert [event.subject for event in sim.events.since() if event.kind == "jammed"] == ["p[0]"]

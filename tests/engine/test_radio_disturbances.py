@@ -123,7 +123,7 @@ def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring(
     """Messages between two updates of the links, and queries of places that move the table of radios."""
     if several:
         request.getfixturevalue("shared_loops")
-    found, threads = [], available_threads()
+    hashes, threads = [], available_threads()
     try:
         for count, steps, looks in ((1, 1, True), (threads, 4, False)):
             limit_threads(count)
@@ -139,7 +139,7 @@ def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring(
                         sim.step(steps)
                     if k == 52:
                         blob = sim.save()
-                found.append(sim.state_hash())
+                hashes.append(sim.state_hash())
                 air = sim.engine.radio.messages.messages.links
                 assert len(air.other_peer) > 100 and sim.radio.traffic()["damaged"] > 20
     finally:
@@ -150,8 +150,8 @@ def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring(
             if k % 16 == 4:
                 sim.radio.send("t[0]", "*", [k], hops=3)
             sim.step(4)
-        found.append(sim.state_hash())
-    assert len(set(found)) == 1
+        hashes.append(sim.state_hash())
+    assert len(set(hashes)) == 1
 
 
 def test_a_message_after_restoring_meets_the_same_packets() -> None:
@@ -161,16 +161,16 @@ def test_a_message_after_restoring_meets_the_same_packets() -> None:
     with paddock.load(tree) as sim:
         sim.command("t", vx=8.0)
         sim.step(14)
-        blob, found = sim.save(), []
+        blob, hashes = sim.save(), []
         for _ in range(2):
             for name in "tu":
                 for k in range(0, 12, 4):
                     sim.radio.send(f"{name}[{k}]", "*", b"", bits=2000)
             sim.step(4)
             traffic = sim.radio.traffic()
-            found.append((sim.state_hash(), traffic["delivered"], traffic["damaged"]))
+            hashes.append((sim.state_hash(), traffic["delivered"], traffic["damaged"]))
             sim.restore(blob)
-        assert found[0] == found[1] and found[0][1] > 0
+        assert hashes[0] == hashes[1] and hashes[0][1] > 0
     with paddock.load(tree) as sim:
         sim.restore(blob)
         sim.spawn(name="w", count=3, model="point", radio="t", spawn={"grid": {"spacing": 5, "z": 20}})

@@ -53,7 +53,7 @@ def test_a_follower_jams_a_hop_for_the_rest_of_the_dwell(reaction: float) -> Non
                 assert links.bursts[BURST, 0] == pytest.approx(free_space_mw(now), rel=1e-6)
             before = now
             sim.step(10)
-    assert sum(one < 1.0 for one in expected) > 15 or reaction == 0.0
+    assert sum(time < 1.0 for time in expected) > 15 or reaction == 0.0
     if reaction < 0.2:
         assert shares == pytest.approx(expected, abs=1e-6)
     else:
@@ -73,8 +73,8 @@ def test_packets_meet_a_follower_at_its_times() -> None:
                 sim.radio.send("a", "*", b"", bits=8)
             sim.step(1)
         arrived = sim.radio.received("b")
-        assert all(one.sent < 0.1 * ticks for one in arrived)
-        phases = [one.arrived % DWELL for one in arrived]
+        assert all(time.sent < 0.1 * ticks for time in arrived)
+        phases = [time.arrived % DWELL for time in arrived]
     total, free = len(range(0, ticks, 7)), changes / (ticks / 100) * reaction / DWELL
     assert max(phases) < reaction and changes > 20
     assert len(arrived) / total == pytest.approx(free, abs=0.02)
@@ -111,11 +111,11 @@ def test_reactions_longer_and_shorter_than_an_update() -> None:
         (0.13, [(0, 0), (0.03, 1), (0, 1), (0.03, 2), (0, 2)]),
         (0.25, [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]),
     ):
-        state, found = started(section), []
+        state, shares = started(section), []
         for k, heard in enumerate([1e9, 1e9, 2e9, 2e9, 0.0]):
             later = follow(state, reaction, heard, 0.1 * k, 0.1)
-            found.append((round(later, 9), state.tuned / 1e9))
-        assert found == wanted
+            shares.append((round(later, 9), state.tuned / 1e9))
+        assert shares == wanted
 
 
 @pytest.mark.parametrize(("field", "value"), [("left", 1.0), ("left", -1e9), ("left", float("nan")), ("tuned", 1.0)])

@@ -26,8 +26,8 @@ def scenario(count: int = 4, radio: dict[str, Any] | None = None, **fleet: Any) 
     return {"seed": 3, "clock": {"rate": 100}, "radio": section, "vehicles": [{**scouts, "radio": "default", **fleet}]}
 
 
-def loaded(*given: Any, **fields: Any) -> Simulation:
-    return paddock.load(scenario(*given, **fields))
+def loaded(*vehicles: Any, **fields: Any) -> Simulation:
+    return paddock.load(scenario(*vehicles, **fields))
 
 
 def test_messages_arrive_at_mailboxes() -> None:
@@ -40,9 +40,9 @@ def test_messages_arrive_at_mailboxes() -> None:
         [order, note] = sim.radio.received("scouts[2]")
         assert (order.source, order.data, order.bits, order.hops) == ("base", {"go": [1, 2]}, 96, 1)
         assert (note.source, note.data) == ("scouts[1]", b"\x00\xff")
-        found = sim.radio.received("base")
-        assert {one.data for one in found} == {"hello", b"\x00\xff"}
-        hello = next(one for one in found if one.data == "hello")
+        messages = sim.radio.received("base")
+        assert {message.data for message in messages} == {"hello", b"\x00\xff"}
+        hello = next(message for message in messages if message.data == "hello")
         assert hello.arrived > 1e-4 + 5272 / 1e6
         assert sim.radio.received("base", since=hello.number) == []
         traffic = sim.radio.traffic()
@@ -91,7 +91,7 @@ def test_a_recording_with_messages_is_verified(tmp_path: Path) -> None:
         sim.radio.send("base", data={"a": [1, None, "x"]}, at_tick=30)
         sim.step(60)
         write_run(sim, tmp_path / "run.mcap")
-        assert [one.data for one in sim.radio.received("scouts[1]")] == [b"\x01\xff", {"a": [1, None, "x"]}]
+        assert [message.data for message in sim.radio.received("scouts[1]")] == [b"\x01\xff", {"a": [1, None, "x"]}]
     assert verify(tmp_path / "run.mcap").same
 
 
@@ -102,10 +102,10 @@ def test_vehicles_that_come_and_go_keep_their_mail() -> None:
         sim.remove("scouts[1]")
         sim.spawn(fleet="scouts", count=2, spawn={"grid": {"spacing": 6, "z": 30}})
         sim.step(20)
-        assert [one.data for one in sim.radio.received("scouts[3]")] == ["kept"]
+        assert [message.data for message in sim.radio.received("scouts[3]")] == ["kept"]
         sim.radio.send("scouts[5]", "scouts[3]", "new")
         sim.step(20)
-        assert [one.source for one in sim.radio.received("scouts[3]")] == ["base", "scouts[5]"]
+        assert [message.source for message in sim.radio.received("scouts[3]")] == ["base", "scouts[5]"]
 
 
 def test_a_message_survives_its_sender_and_counts_never_decrease() -> None:
@@ -124,13 +124,13 @@ def test_a_message_survives_its_sender_and_counts_never_decrease() -> None:
         assert sim.radio.traffic() == before
         blob = sim.save()
         sim.step(150)
-        [found] = sim.radio.received("base")
-        assert (found.source, found.data, found.hops) == ("scouts[2]", {"x": 1}, 3)
+        [message] = sim.radio.received("base")
+        assert (message.source, message.data, message.hops) == ("scouts[2]", {"x": 1}, 3)
         after, known = sim.radio.traffic(), sim.state_hash()
         assert after["delivered"] == 1 and after["lost"] == 0 and all(after[name] >= before[name] for name in before)
         sim.restore(blob)
         sim.step(150)
-        assert sim.state_hash() == known and sim.radio.received("base") == [found]
+        assert sim.state_hash() == known and sim.radio.received("base") == [message]
         sim.radio.send("scouts[1]", "base", {"x": 2}, bits=5000)
         sim.step(63)
         sim.remove("scouts[0]")  # where the packet is now
@@ -181,7 +181,7 @@ def test_states_older_than_keep_are_not_heard() -> None:
     jammer = {"name": "red", "kind": "barrage", "position": [5, 0, 20], "power": 40, "on": [[1.0, 1000.0]]}
     with loaded(3, radio={"messages": {"beacons": {"rate": 5, "keep": 2}}, "jammers": [jammer]}) as sim:
         sim.run(until=2.5, pace=0)
-        ages = [one["age"] for one in sim.radio.heard("scouts[0]")]
+        ages = [neighbour["age"] for neighbour in sim.radio.heard("scouts[0]")]
         assert len(ages) == 2 and all(1.4 < age <= 2.0 for age in ages)
         sim.run(until=3.3, pace=0)
         assert sim.radio.heard("scouts[0]") == []
@@ -253,8 +253,8 @@ def test_mistakes_in_the_scenario(change: dict[str, Any], message: str) -> None:
 
 def flocks(sees: str, seconds: float, radio: dict[str, Any], rate: int = 100) -> tuple[Any, Any]:
     """Return the positions and velocities of a flock after a time."""
-    given = scenario(8, radio, speed=6.0, behaviour={"flock": {"sees": sees, "radius": 40.0, "range": 500.0}})
-    with paddock.load({**given, "clock": {"rate": rate}}) as sim:
+    tree = scenario(8, radio, speed=6.0, behaviour={"flock": {"sees": sees, "radius": 40.0, "range": 500.0}})
+    with paddock.load({**tree, "clock": {"rate": rate}}) as sim:
         sim.step(round(rate * seconds))
         fleet = sim.snapshot().fleet("scouts")
         return np.array(fleet.position), np.array(fleet.velocity)
@@ -270,7 +270,7 @@ def test_a_flock_that_hears_perfectly_flies_as_one_that_sees_up_to_the_delay(see
     """Beacons in every tick: the difference is that of a delay of one tick, and vanishes with it."""
     errors = []
     for rate in (200, 400):
-        truth, heard = (flocks(one, 1.0, perfect(rate), rate)[0] for one in ("truth", sees))
+        truth, heard = (flocks(mode, 1.0, perfect(rate), rate)[0] for mode in ("truth", sees))
         errors.append(np.abs(heard - truth).max())
     assert errors[1] < 0.6 * errors[0] < 0.6 * 0.15  # m, after a way of 6 m; half the delay
 
@@ -288,14 +288,14 @@ def test_a_formation_follows_the_leader_as_heard() -> None:
     """Wings that hear a leader at a constant velocity are late by its delay, unless they predict."""
 
     def gaps(sees: str, power: float) -> Any:
-        given = scenario(2, {"messages": {"sharing": "none", "beacons": {"rate": 5}}})
-        given["radio"]["types"] = {"default": {**QUIET["default"], "power": power}}
-        given["vehicles"][0] |= {"behaviour": {"formation": {"target": "lead", "shape": "column", "sees": sees}}}
+        tree = scenario(2, {"messages": {"sharing": "none", "beacons": {"rate": 5}}})
+        tree["radio"]["types"] = {"default": {**QUIET["default"], "power": power}}
+        tree["vehicles"][0] |= {"behaviour": {"formation": {"target": "lead", "shape": "column", "sees": sees}}}
         lead = {"name": "lead", "model": "point", "pose": [20, 0, 20, 0], "speed": 4.0, "radio": "default"}
-        given["vehicles"].append(
+        tree["vehicles"].append(
             {**lead, "behaviour": {"waypoints": {"path": [[20, 0, 20], [1e4, 0, 20]], "speed": 4.0}}}
         )
-        with paddock.load(given) as sim:
+        with paddock.load(tree) as sim:
             sim.step(2000)
             snap = sim.snapshot()
             return snap["lead"].position[0] - snap.fleet("scouts").position[:, 0]
@@ -327,8 +327,8 @@ def test_splits_and_joins_of_the_network_are_events() -> None:
         sim.step(20)
         sim.vehicles.place("scouts[2]", [0, 5, 20, 0])
         sim.step(20)
-        found = [(one.kind, one.subject) for one in sim.events.since() if one.kind.startswith("network_")]
-        assert found == [("network_split", "scouts[2]"), ("network_joined", "scouts[2]")]
+        events = [(event.kind, event.subject) for event in sim.events.since() if event.kind.startswith("network_")]
+        assert events == [("network_split", "scouts[2]"), ("network_joined", "scouts[2]")]
 
 
 def test_vehicles_agree_on_tasks_over_their_links() -> None:
@@ -339,12 +339,12 @@ def test_vehicles_agree_on_tasks_over_their_links() -> None:
     with loaded(6) as sim:
         sim.step(10)
         before = sim.state_hash()
-        found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
-        assert ended.agreed and [[task] for task in found] == direct.orders()
+        assignment, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
+        assert ended.agreed and [[task] for task in assignment] == direct.orders()
         assert sim.state_hash() == before
         sim.vehicles.place("scouts[5]", [200_000, 0, 20, 0])
         sim.step(20)
-        found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
+        assignment, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
         assert not ended.agreed and ended.parts == 2 and ended.conflicts >= 1
         both, two = ["scouts[0]", "scouts[1]"], [[1.0, 2.0], [2.0, 1.0]]
         assert sim.radio.assign(both, np.array(two, np.float32), np.float32(0.5), np.int64(50))[0] == [0, 1]
@@ -355,14 +355,14 @@ def test_vehicles_agree_on_tasks_over_their_links() -> None:
             ({"vehicles": "scouts"}, "vehicles is a list of names or ids, not 'scouts'"),
             ({"vehicles": ["scouts[1]", "scouts[1]"]}, r"vehicles 0 and 1, 'scouts\[1\]', are the same vehicle"),
             *(
-                ({"period": one}, "period is a time in s, > 0")
-                for one in (float("nan"), float("inf"), "x", 0, -1, True)
+                ({"period": value}, "period is a time in s, > 0")
+                for value in (float("nan"), float("inf"), "x", 0, -1, True)
             ),
-            *(({"rounds": one}, "rounds is a whole number from 1") for one in ("x", -1, 1.5, 0, True)),
+            *(({"rounds": value}, "rounds is a whole number from 1") for value in ("x", -1, 1.5, 0, True)),
         ]
-        for given, text in wrong:
+        for options, text in wrong:
             with pytest.raises(InvalidValueError, match=text):
-                sim.radio.assign(**{"vehicles": both, "cost": two, **given})
+                sim.radio.assign(**{"vehicles": both, "cost": two, **options})
 
 
 def test_every_bid_of_many_vehicles_is_read() -> None:
@@ -374,9 +374,9 @@ def test_every_bid_of_many_vehicles_is_read() -> None:
 
 
 def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:
-    given = scenario(3)
-    given["vehicles"].append({**given["vehicles"][0], "name": "rovers", "spawn": {"grid": {"spacing": 6, "z": 40}}})
-    with paddock.load(given) as sim:
+    tree = scenario(3)
+    tree["vehicles"].append({**tree["vehicles"][0], "name": "rovers", "spawn": {"grid": {"spacing": 6, "z": 40}}})
+    with paddock.load(tree) as sim:
         sim.step(10)
         assert sim.radio.network().reach("scouts[0]", "rovers[0]")
         sim.radio.allocate(["scouts", "rovers"], [1, 6])
@@ -400,9 +400,9 @@ def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:
 def test_radios_that_hop_with_one_key_stay_in_contact() -> None:
     hopping = {**QUIET["default"], "hopping": {"channels": [1, 6, 11, 14], "dwell": 0.5, "key": "red"}}
     blue = {**hopping, "hopping": {**hopping["hopping"], "key": "blue"}}
-    given = scenario(3, {"types": {"default": hopping, "other": blue}, "stations": []})
-    given["vehicles"].append({**given["vehicles"][0], "name": "rovers", "radio": "other"})
-    with paddock.load(given) as sim:
+    tree = scenario(3, {"types": {"default": hopping, "other": blue}, "stations": []})
+    tree["vehicles"].append({**tree["vehicles"][0], "name": "rovers", "radio": "other"})
+    with paddock.load(tree) as sim:
         own, met = [], []
         for _ in range(40):
             sim.step(50)
@@ -417,9 +417,9 @@ def test_radios_that_hop_with_one_key_stay_in_contact() -> None:
 def test_beacons_and_telemetry_have_their_exact_rates(clock: int, rate: float) -> None:
     """In 5 s every vehicle sends 5 x rate of both, give or take those at the ends."""
     radio = {"messages": {"sharing": "none", "beacons": {"rate": rate, "bits": 1}}}
-    given = scenario(3, radio, via={"telemetry": rate})
-    given["clock"]["rate"] = clock
-    with paddock.load(given) as sim:
+    tree = scenario(3, radio, via={"telemetry": rate})
+    tree["clock"]["rate"] = clock
+    with paddock.load(tree) as sim:
         sim.step(clock)
         before = sim.radio.traffic()["beacons_heard"], sim.radio.telemetry("scouts[0]").sent
         sim.step(clock * 5)
@@ -457,8 +457,8 @@ def chain(poses: list[list[float]]) -> Simulation:
 
 
 def network_events(sim: Simulation) -> list[tuple[str, str, str]]:
-    found = [(one.kind, one.subject, one.detail) for one in sim.events.since()]
-    return [one for one in found if one[0].startswith("network_")]
+    events = [(event.kind, event.subject, event.detail) for event in sim.events.since()]
+    return [event for event in events if event[0].startswith("network_")]
 
 
 def test_a_removed_relay_splits_the_network_and_a_new_one_joins_it() -> None:

@@ -56,11 +56,11 @@ def test_a_restored_run_with_fading_and_moving_frequencies_goes_on(case: str) ->
 
 
 def after(sim: Simulation) -> list[str]:
-    found = []
+    positions = []
     for _ in range(8):
         sim.step(10)
-        found.append(sim.state_hash())
-    return found
+        positions.append(sim.state_hash())
+    return positions
 
 
 def test_fading_of_a_follower_is_that_of_its_present_frequency() -> None:

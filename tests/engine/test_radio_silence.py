@@ -53,7 +53,7 @@ def test_a_damaged_vehicle_is_no_longer_part_of_the_network() -> None:
         assert links.interference[far] > 0.0 and sim.radio.link("base", "mid").up
         sim.radio.send("base", "far", "before")
         sim.step(50)
-        assert [one.hops for one in sim.radio.received("far")] == [2]
+        assert [message.hops for message in sim.radio.received("far")] == [2]
         sim.mission.damage("mid")
         sim.step(20)  # the mission and the links are updated ten times a second
         network, snapshot = sim.radio.network(), sim.snapshot()
@@ -65,8 +65,8 @@ def test_a_damaged_vehicle_is_no_longer_part_of_the_network() -> None:
         budget = sim.radio.link("base", "mid")
         assert (budget.up, budget.per, budget.mismatch) == (False, 1.0, "damaged")
         assert "base -> mid: down (damaged)" in str(budget)
-        assert len([one for one in sim.events.since() if one.kind == "link_down"]) == 2
-        split = [one.subject for one in sim.events.since() if one.kind == "network_split"]
+        assert len([event for event in sim.events.since() if event.kind == "link_down"]) == 2
+        split = [event.subject for event in sim.events.since() if event.kind == "network_split"]
         assert len(split) == 1 and split[0] in ("far", "base")
         sim.radio.send("base", "far", "after")
         sim.step(10)
@@ -88,7 +88,7 @@ def test_a_damaged_vehicle_sends_nothing_and_what_it_had_to_send_is_lost() -> No
         counts = sim.engine.radio.messages.messages.state.counts[:, mid].copy()
         telemetry = sim.radio.telemetry("mid")
         assert counts[LOST] >= 3 and telemetry.sent == pytest.approx(16, abs=2)
-        assert {one["name"] for one in sim.radio.heard("base")} == {"mid"}  # it has been heard
+        assert {neighbour["name"] for neighbour in sim.radio.heard("base")} == {"mid"}  # it has been heard
         sim.step(3 * TICKS)
         assert sim.engine.radio.messages.messages.state.counts[TRANSMITTED, mid] == counts[TRANSMITTED]
         assert sim.radio.telemetry("mid").sent == telemetry.sent and sim.radio.received("base") == []
@@ -105,7 +105,7 @@ def test_a_mission_loses_the_vehicles_behind_a_damaged_relay() -> None:
         assert sim.mission.vehicles[0].contact
         sim.mission.damage("mid")
         sim.step(2 * TICKS)
-        lost = {one.subject: one.tick / TICKS for one in sim.events.since() if one.kind == "contact_lost"}
+        lost = {event.subject: event.tick / TICKS for event in sim.events.since() if event.kind == "contact_lost"}
         assert lost["mid"] == pytest.approx(4.0, abs=0.4) and lost["far"] == pytest.approx(4.0, abs=0.4)
 
 
@@ -121,7 +121,7 @@ def test_silent_radios_are_saved(ticks: int) -> None:
         blob, now = sim.save(), sim.state_hash()
         other.restore(blob)
         assert other.state_hash() == now
-        seen = [(one.radio.network().names, one.radio.links().peer.tolist()) for one in (sim, other)]
+        seen = [(run.radio.network().names, run.radio.links().peer.tolist()) for run in (sim, other)]
         assert seen[0] == seen[1]
         sim.step(120)
         for _ in range(60):

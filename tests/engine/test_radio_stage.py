@@ -230,15 +230,15 @@ def test_deceptive_frames_are_accepted_near_the_jammer() -> None:
 
 def test_deceptive_frames_count_by_the_power_in_the_band() -> None:
     """A tenth of 20 MHz lies in the band of 2 MHz: as good as a matched frame with a tenth of the power."""
-    found = []
+    shares = []
     poses = [[x, 0, 50, 0] for x in (100, 1_000, 1_500, 9_000)]
     fleet = {"name": "p", "count": 4, "model": "point", "spawn": {"poses": poses}, "radio": "t"}
     for bandwidth, power in ((20e6, 10.0), (2e6, 0.0), (2e6, 10.0)):
         liar = {"name": "liar", "kind": "deceptive", "position": [0, 0, 50], "power": power, "bandwidth": bandwidth}
         with loaded({"types": {"t": {**QUIET, "bandwidth": 2e6}}, "jammers": [liar]}, fleet) as sim:
-            found.append(sim.snapshot().fleet("p")["radio.deceived"])
-    assert found[0] == pytest.approx(found[1], abs=1e-9) and found[0][0] > 0.999 and found[0][3] < 0.001
-    assert (found[2] - found[0]).max() > 0.5
+            shares.append(sim.snapshot().fleet("p")["radio.deceived"])
+    assert shares[0] == pytest.approx(shares[1], abs=1e-9) and shares[0][0] > 0.999 and shares[0][3] < 0.001
+    assert (shares[2] - shares[0]).max() > 0.5
 
 
 def test_snapshot_columns_telemetry_and_events() -> None:
@@ -273,8 +273,8 @@ def test_snapshot_columns_telemetry_and_events() -> None:
 
 
 def jam_events(sim: Simulation) -> list[tuple[int, str, str, str]]:
-    found = [(e.tick, e.kind, e.subject, e.detail) for e in sim.events.since()]
-    return [one for one in found if one[1] in ("jammed", "unjammed")]
+    events = [(e.tick, e.kind, e.subject, e.detail) for e in sim.events.since()]
+    return [event for event in events if event[1] in ("jammed", "unjammed")]
 
 
 def test_events_of_jammed_vehicles_name_the_strongest_jammer() -> None:
@@ -309,7 +309,7 @@ def test_events_of_jammed_vehicles_name_the_strongest_jammer() -> None:
         sim.radio.jammers.set("strong", on=True)
         sim.step(10)
         named = [(f"p[{k}]", "strong") for k in range(4)]
-        assert [one[2:] for one in jam_events(sim)[10:]] == [*named, ("base", "near")]
+        assert [event[2:] for event in jam_events(sim)[10:]] == [*named, ("base", "near")]
 
 
 def test_a_sweep_is_one_event() -> None:
@@ -325,8 +325,8 @@ def test_a_sweep_is_one_event() -> None:
         last = 10 * (1 + int(np.flatnonzero(flags)[-1]))
         names = [f"p[{k}]" for k in range(4)]
         expected = [("jammed", name, "s") for name in names] + [("unjammed", name, "") for name in names]
-        assert [one[1:] for one in jam_events(sim)] == expected
-        assert [one[0] for one in jam_events(sim)[4:]] == [last + 200] * 4
+        assert [event[1:] for event in jam_events(sim)] == expected
+        assert [event[0] for event in jam_events(sim)[4:]] == [last + 200] * 4
 
 
 def test_events_of_jammed_vehicles_are_bounded_and_saved() -> None:
@@ -334,14 +334,14 @@ def test_events_of_jammed_vehicles_are_bounded_and_saved() -> None:
     jammer = {"name": "j", "kind": "barrage", "position": [0, 0, 30], "on": [[0.25, 0.55]]}
     with loaded({"types": {"t": QUIET}, "jammers": [jammer]}, points(count=130, spawn=grid)) as sim:
         sim.step(40)
-        found = jam_events(sim)
-        assert len(found) == 101 and found[-1] == (20, "jammed", "", "30 more vehicles and stations")
+        events = jam_events(sim)
+        assert len(events) == 101 and events[-1] == (20, "jammed", "", "30 more vehicles and stations")
         sim.remove("p[7]")
         blob, known = sim.save(), sim.state_hash()
         sim.step(300)
         after, rest = sim.state_hash(), jam_events(sim)[101:]
         assert len(rest) == 101 and rest[-1] == (250, "unjammed", "", "29 more vehicles and stations")
-        assert "p[7]" not in [one[2] for one in rest] and rest[7][2] == "p[8]"
+        assert "p[7]" not in [event[2] for event in rest] and rest[7][2] == "p[8]"
         sim.restore(blob)
         assert sim.state_hash() == known
         sim.step(300)
@@ -385,8 +385,8 @@ def test_restore_and_step_is_step() -> None:
         assert not np.array_equal(links.power, final.power)
         sim.restore(blob)
         assert sim.state_hash() == known
-        for one, two in zip(sim.radio.links(), links, strict=True):
-            assert np.array_equal(one, two)
+        for first, two in zip(sim.radio.links(), links, strict=True):
+            assert np.array_equal(first, two)
         sim.step(25)
         assert sim.state_hash() == after
         sim.reset()
@@ -403,12 +403,12 @@ def test_vehicles_that_come_and_go_keep_the_links_of_others() -> None:
         sim.remove("a[3]")
         sim.remove("b[1]")  # carries a jammer
         sim.spawn(name="c", model="point", pose=[5, 5, 30, 0], radio="t")
-        kept = {pair for pair in before if not {one.partition("/")[0] for one in pair} & {"a[3]", "b[1]"}}
+        kept = {pair for pair in before if not {name.partition("/")[0] for name in pair} & {"a[3]", "b[1]"}}
         assert {(sim.radio.name(i), sim.radio.name(int(j))) for i, j in entries(sim)} == kept
         blob = sim.save()
         sim.step(20)
         assert any("c" in pair for pair in {(sim.radio.name(i), sim.radio.name(int(j))) for i, j in entries(sim)})
-        assert [one.position for one in sim.radio.jammers() if one.name == "liar"] == [None]
+        assert [jammer.position for jammer in sim.radio.jammers() if jammer.name == "liar"] == [None]
         after = sim.state_hash()
         sim.restore(blob)
         sim.step(20)
@@ -503,9 +503,9 @@ def test_compiled_links_are_the_budgets_of_plain_functions() -> None:
         sim.step(12)  # an update is due at tick 12
         links = sim.radio.links()
         assert links.tick == 12
-        found = entries(sim)
-        for m in range(0, len(found), max(1, len(found) // 40)):
-            i, j = found[m]
+        compiled = entries(sim)
+        for m in range(0, len(compiled), max(1, len(compiled) // 40)):
+            i, j = compiled[m]
             budget = sim.radio.link(sim.radio.name(j), sim.radio.name(i))
             assert budget.received == pytest.approx(links.power[m], abs=1e-9)
             assert budget.sinr == pytest.approx(sinr_of(links)[m], abs=1e-9)
@@ -519,8 +519,8 @@ def test_a_hill_and_a_wall_weaken_links() -> None:
     ground = {"height_map": {"values": heights.tolist(), "cell": 25.0, "origin": [0.0, -25.0]}}
     wall = {"box": {"center": [0.0, 10.0, 0.0], "size": [20.0, 0.4, 60.0]}, "material": "concrete"}
     stations = [
-        {"name": name, "position": place, "radio": "t"}
-        for name, place in (("a", [0, 0, 20]), ("b", [1000, 0, 20]), ("c", [0, 20, 20]))
+        {"name": name, "position": position, "radio": "t"}
+        for name, position in (("a", [0, 0, 20]), ("b", [1000, 0, 20]), ("c", [0, 20, 20]))
     ]
     radio = {"types": {"t": QUIET}, "stations": stations, "default": {"terrain": True, "obstacles": True}}
     with loaded(radio, world={"ground": ground, "obstacles": [wall]}) as sim:
@@ -547,8 +547,8 @@ def test_the_budget_of_radios_that_cannot_decode_each_other(
     """Channels 5 MHz apart, of 20 MHz: two channels further, half of the transmission is in the band."""
     stations = [{"name": name, "position": [x, 0, 10], "radio": name} for name, x in (("a", 0.0), ("b", 500.0))]
     types = {"a": {"bandwidth": 20e6}, "b": {"bandwidth": 20e6, **other}}
-    given = {"radio": {"types": types, "stations": stations}, "vehicles": [{"name": "p", "model": "point"}]}
-    with paddock.load(given) as sim:
+    tree = {"radio": {"types": types, "stations": stations}, "vehicles": [{"name": "p", "model": "point"}]}
+    with paddock.load(tree) as sim:
         sim.step(20)
         budget = sim.radio.link("a", "b")
     free = 20.0 - 20.0 * np.log10(4.0 * np.pi * 2.4e9 / 299_792_458.0 * 500.0)
@@ -590,7 +590,7 @@ def test_a_budget_with_collisions_is_consistent() -> None:
     with paddock.load(noisy([PULSED])) as sim:
         sim.step(50)
         budget = sim.radio.link("dot", "base")
-        floor = sum(10.0 ** (0.1 * one) for one in (budget.noise, budget.interference, budget.jamming))
+        floor = sum(10.0 ** (0.1 * power) for power in (budget.noise, budget.interference, budget.jamming))
         assert budget.sinr == pytest.approx(budget.received - 10.0 * np.log10(floor), abs=1e-6)
         assert budget.burst_sinr < budget.sinr - 5.0 and budget.burst_share == pytest.approx(0.1)
         assert budget.throughput == pytest.approx((1.0 - budget.per) * 1e6) and budget.throughput < budget.capacity

@@ -43,15 +43,15 @@ def changed(slot: Any) -> bool:
     if isinstance(slot.leaf, ScalarLeaf):
         slot.set(not value if isinstance(value, bool) else value + 1)
     elif isinstance(slot.leaf, ArrayLeaf) and value.size:
-        place: Any = (0,) * value.ndim
+        index: Any = (0,) * value.ndim
         if slot.leaf.ring is not None:
             rows = live(getattr(slot.part, slot.leaf.ring[0]), getattr(slot.part, slot.leaf.ring[1]), value)
             if not len(rows[0]):
                 return False
-            place = (rows[0][0], rows[1][0], 0)
+            index = (rows[0][0], rows[1][0], 0)
         if slot.name in ("inbox", "inbox_real") and not slot.part.arrived:
             return False
-        value[place] = not value[place] if value.dtype == np.bool_ else value[place] + 1
+        value[index] = not value[index] if value.dtype == np.bool_ else value[index] + 1
     else:
         return False
     return True

@@ -24,7 +24,7 @@ def points(name: str = "p", **fields: Any) -> dict[str, Any]:
 
 
 def allocated(sim: Simulation) -> list[tuple[str, str]]:
-    return [(one.subject, one.detail) for one in sim.events.since() if one.kind == "channel_allocated"]
+    return [(event.subject, event.detail) for event in sim.events.since() if event.kind == "channel_allocated"]
 
 
 def test_an_allocated_channel_is_that_of_one_radio() -> None:
@@ -92,7 +92,7 @@ def seen(sim: Simulation) -> tuple[Any, ...]:
     """Return what the table of radios decides: a spectrum, a budget, coverage, and where the jammers are."""
     spectrum, budget = sim.radio.spectrum("h[0]"), sim.radio.link("g[0]", "p[0]")
     cover = sim.radio.coverage(of="p[0]", receiver="p", side=4)
-    bands = [(one.frequency, one.bandwidth, one.power) for one in sim.radio.jammers()]
+    bands = [(jammer.frequency, jammer.bandwidth, jammer.power) for jammer in sim.radio.jammers()]
     where = spectrum.low, spectrum.power.tolist(), budget.frequency, budget.mismatch
     return *where, cover.jamming.tolist(), cover.sinr.tolist(), bands
 
@@ -115,10 +115,10 @@ def test_frequencies_are_kept_by_a_restore_and_by_new_vehicles(steps: int) -> No
         assert seen(other) == now
         sim.spawn(name="x", model="point", pose=[0, 500, 50, 0])  # without a radio: the table is built again
         assert seen(sim) == now
-        for one in (sim, other):
-            one.restore(blob)
-            one.radio.allocate(["p"], [3, 6, 0])
-            assert allocated(one)[-1] == ("p", "channel 0")  # g is on 3, the jammer on 6
+        for run in (sim, other):
+            run.restore(blob)
+            run.radio.allocate(["p"], [3, 6, 0])
+            assert allocated(run)[-1] == ("p", "channel 0")  # g is on 3, the jammer on 6
         assert sim.state_hash() == other.state_hash()
 
 

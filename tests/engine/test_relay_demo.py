@@ -66,29 +66,29 @@ def test_relays_keep_the_rover_in_contact_behind_the_hill() -> None:
 
 def test_relay_is_deterministic_and_saved() -> None:
     tree = relay(2)
-    with paddock.load(tree) as one, paddock.load(tree) as two:
-        one.step(30 * 20 + 7)
-        saved = one.save()
-        one.step(30 * 20)
+    with paddock.load(tree) as sim, paddock.load(tree) as two:
+        sim.step(30 * 20 + 7)
+        saved = sim.save()
+        sim.step(30 * 20)
         two.restore(saved)
         two.step(30 * 20)
-        assert one.state_hash() == two.state_hash()
+        assert sim.state_hash() == two.state_hash()
 
 
 def chosen(sim: Simulation, sees: float) -> Any:
     """Return where the relays would place themselves now; None: they stay."""
     engine, options = sim.engine, Options(height=40.0, sees=sees)
-    senses = RadioSenses(engine.radio, engine.poses, sim.tick, True)
+    senses = RadioSenses(engine.radio, engine.publisher.poses, sim.tick, True)
     return senses.relays("relays", np.arange(2), ("base", "rover"), options)
 
 
 def place_of_rover(sim: Simulation, sees: float) -> Any:
     """Return where the relays take the rover to be, m."""
-    senses = RadioSenses(sim.engine.radio, sim.engine.poses, sim.tick, True)
+    senses = RadioSenses(sim.engine.radio, sim.engine.publisher.poses, sim.tick, True)
     sim.engine.radio.locate()
-    found = senses._end((sim.radio.number("rover"), "rover"), "relays", np.arange(2), sees)
-    assert found is not None
-    return found[0][:3, 0]
+    rows = senses._end((sim.radio.number("rover"), "rover"), "relays", np.arange(2), sees)
+    assert rows is not None
+    return rows[0][:3, 0]
 
 
 def test_relays_place_themselves_by_what_they_have_heard() -> None:
@@ -107,7 +107,7 @@ def test_relays_place_themselves_by_what_they_have_heard() -> None:
             assert np.array_equal(chosen(sim, sees), before)  # it stands still
         sim.command("rover", vx=5.0)
         sim.step(185)
-        ages = [one["age"] for one in sim.radio.heard("relays[0]") if one["name"] == "rover"]
+        ages = [neighbour["age"] for neighbour in sim.radio.heard("relays[0]") if neighbour["name"] == "rover"]
         moved = [place_of_rover(sim, sees) for sees in (TRUTH, HEARD_STATES, PREDICTED)]
         assert 0.1 < ages[0] < 3.1  # beacons are 1 to 3 s apart
         assert moved[1] == pytest.approx(moved[0] - [5.0 * ages[0], 0.0, 0.0], abs=1e-6)
@@ -130,9 +130,9 @@ def test_the_newest_state_that_any_relay_has_heard_counts() -> None:
     states[2, :, 0], states[4, :, 0] = (8.0, 9.0, 0.0), (7.5, 9.5, 0.0)
     heard = FleetHeard(10.0, 2.0, 0, 2, 3, who, states, *(np.zeros(0, np.int64),) * 3, np.zeros(0))
     rows = np.array([0, 1, 2])
-    found = [newest_state(heard, rows, radio) for radio in (5, 4, 3)]
-    assert found[0] is not None and found[0][0] == 9.5 and found[1] is not None and found[1][0] == 9.0
-    assert found[2] is None
+    newest = [newest_state(heard, rows, radio) for radio in (5, 4, 3)]
+    assert newest[0] is not None and newest[0][0] == 9.5 and newest[1] is not None and newest[1][0] == 9.0
+    assert newest[2] is None
     assert newest_state(heard, rows[:2], 5)[0] == 8.0 and newest_state(heard, rows[2:], 4) is None  # older than 2 s
 
 
@@ -156,11 +156,11 @@ def test_chain_has_the_best_worst_link(relays: int) -> None:
         np.fill_diagonal(margins, 200.0)
         chain = np.zeros(relays, np.int64)
         places = random.uniform(-100, 100, (3, m))
-        found = choose_chain(margins, places, places[:, :relays].copy(), 100.0, chain)
-        assert found == pytest.approx(brute_force(margins, relays), abs=1e-12)
+        best = choose_chain(margins, places, places[:, :relays].copy(), 100.0, chain)
+        assert best == pytest.approx(brute_force(margins, relays), abs=1e-12)
         way = [0, *(chain + 2).tolist(), 1]
         worst = min(margins[a, b] for a, b in pairwise(way) if a != b)
-        assert found - 0.5 <= worst <= found + 1e-12  # links within 0.5 dB of the best are equal
+        assert best - 0.5 <= worst <= best + 1e-12  # links within 0.5 dB of the best are equal
 
 
 def test_relays_stay_where_links_are_good_enough() -> None:

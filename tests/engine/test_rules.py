@@ -60,10 +60,10 @@ def scenario(track: str, rules: Any, *cars: dict[str, Any], **sections: Any) -> 
 
 
 def events(sim: Simulation, *kinds: str) -> list[tuple[str, str, str]]:
-    return [(one.kind, one.subject, one.detail) for one in sim.events.since() if one.kind in kinds]
+    return [(event.kind, event.subject, event.detail) for event in sim.events.since() if event.kind in kinds]
 
 
-def place(sim: Simulation, pose: list[float]) -> None:
+def set_pose(sim: Simulation, pose: list[float]) -> None:
     x, y, yaw = pose
     sim.vehicles.place("red", [x, y, 0.0, yaw], 10.0)
 
@@ -177,9 +177,9 @@ CONE = {"cone": {"center": [RADIUS + 1.2, 0.0], "radius": 0.114, "height": 0.325
 def test_a_cone_costs_two_seconds(round_track: str, contact: bool) -> None:
     """A cone beside the line is hit once: 2 s, whether it is knocked over or, without contact, only overlapped."""
     rules = {"discipline": "autocross", "stop_distance": 0}
-    given = scenario(round_track, rules, car("red", 10.0, radius=RADIUS + 0.8), world={"obstacles": [CONE]})
-    given["contact"] = contact
-    with paddock.load(given) as sim:
+    tree = scenario(round_track, rules, car("red", 10.0, radius=RADIUS + 0.8), world={"obstacles": [CONE]})
+    tree["contact"] = contact
+    with paddock.load(tree) as sim:
         sim.step(1500)
         row = sim.race.standings()["red"]
         assert row.cones == 1
@@ -208,8 +208,8 @@ def test_a_counted_cone_passes_its_car_on(round_track: str) -> None:
     far = {"name": "far", "cone": {**CONE["cone"], "center": [0.0, 60.0]}}  # type: ignore[dict-item]
     rules = {"discipline": "autocross", "stop_distance": 0}
     red = car("red", 10.0, radius=RADIUS + 0.8)
-    given = scenario(round_track, rules, red, world={"obstacles": [CONE, far]}, contact=True)
-    with paddock.load(given) as sim:
+    tree = scenario(round_track, rules, red, world={"obstacles": [CONE, far]}, contact=True)
+    with paddock.load(tree) as sim:
         sim.step(200)
         hits = events(sim, "cone_hit")
         assert len(hits) == 1
@@ -233,7 +233,7 @@ def test_off_course(round_track: str, penalty: float | str, status: str) -> None
             assert sim.race.standings()["red"].reason == "left the course"
             assert sim.snapshot()["red"]["race.status"] == 5.0
             return
-        place(sim, car("red", 10.0, angle=2.5)["pose"])
+        set_pose(sim, car("red", 10.0, angle=2.5)["pose"])
         sim.command("red", steer=steer_for(RADIUS))
         sim.step(1300)
         row = sim.race.standings()["red"]
@@ -290,8 +290,8 @@ def test_race_order_gaps_and_flag(round_track: str) -> None:
         assert [snapshot[name]["race.position"] for name in "abc"] == [2.0, 1.0, 3.0]
 
 
-def _hash_after(given: dict[str, Any], steps: Callable[[Simulation], None]) -> str:
-    with paddock.load(given) as sim:
+def _hash_after(tree: dict[str, Any], steps: Callable[[Simulation], None]) -> str:
+    with paddock.load(tree) as sim:
         steps(sim)
         return sim.state_hash()
 
@@ -299,17 +299,17 @@ def _hash_after(given: dict[str, Any], steps: Callable[[Simulation], None]) -> s
 def test_cars_are_found_again_after_a_restore(round_track: str) -> None:
     """A restore sets the number of changes of the fleets back: the next change must not look like the last one."""
     cars = [car(name, 8.0, angle) for name, angle in (("red", -0.3), ("blue", -0.7), ("green", -1.1))]
-    given = scenario(round_track, {"discipline": "race", "laps": 3}, *cars)
-    with paddock.load(given) as sim, paddock.load(given) as fresh:
+    tree = scenario(round_track, {"discipline": "race", "laps": 3}, *cars)
+    with paddock.load(tree) as sim, paddock.load(tree) as fresh:
         sim.step(20)
         blob = sim.save()
         sim.remove("red")
         sim.step(20)
         sim.restore(blob)
         fresh.restore(blob)
-        for one in (sim, fresh):
-            one.remove("green")
-            one.step(200)
+        for run in (sim, fresh):
+            run.remove("green")
+            run.step(200)
         assert sim.state_hash() == fresh.state_hash()
         gone = [row.name for row in sim.race.standings().rows if row.status == "dnf"]
         assert gone == ["green"]
@@ -317,7 +317,7 @@ def test_cars_are_found_again_after_a_restore(round_track: str) -> None:
 
 def test_independent_of_grouping_and_restore(round_track: str) -> None:
     """Single ticks, one call, and a restore in the middle of a lap lead to the same state."""
-    given = race(round_track)
+    tree = race(round_track)
 
     def single(sim: Simulation) -> None:
         for _ in range(1400):
@@ -337,10 +337,10 @@ def test_independent_of_grouping_and_restore(round_track: str) -> None:
         assert sim.race.standings()["a"].progress < 0.0
         sim.step(1400)
 
-    wanted = _hash_after(given, lambda sim: sim.step(1400))
-    assert _hash_after(given, single) == wanted
-    assert _hash_after(given, restored) == wanted
-    assert _hash_after(given, reset) == wanted
+    wanted = _hash_after(tree, lambda sim: sim.step(1400))
+    assert _hash_after(tree, single) == wanted
+    assert _hash_after(tree, restored) == wanted
+    assert _hash_after(tree, reset) == wanted
 
 
 def test_crafted_states_are_refused(round_track: str) -> None:
@@ -408,7 +408,7 @@ def test_removed_and_broken_cars(round_track: str) -> None:
 def test_a_jump_crosses_no_gate(round_track: str) -> None:
     with paddock.load(scenario(round_track, "trackdrive", car("red", 10.0))) as sim:
         sim.step(5)
-        place(sim, car("red", 10.0, angle=0.5)["pose"])
+        set_pose(sim, car("red", 10.0, angle=0.5)["pose"])
         sim.step(20)
         assert sim.race.standings()["red"].status == "waiting"
 
@@ -433,11 +433,11 @@ def test_a_jump_crosses_no_gate(round_track: str) -> None:
     ],
 )
 def test_mistakes(round_track: str, change: dict[str, Any], message: str) -> None:
-    given = {**scenario(round_track, "trackdrive", car("red", 10.0)), **change}
-    if given["track"] is None:
-        del given["track"]
+    tree = {**scenario(round_track, "trackdrive", car("red", 10.0)), **change}
+    if tree["track"] is None:
+        del tree["track"]
     with pytest.raises(PaddockError, match=message):
-        paddock.load(given)
+        paddock.load(tree)
 
 
 def test_open_track_needs_another_discipline(tmp_path: Path) -> None:

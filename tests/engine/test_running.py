@@ -155,7 +155,7 @@ def test_pause_resume_and_stop_from_another_thread(load: Load) -> None:
         assert sim.tick == held
         sim.clock.resume()
         eventually(lambda: sim.tick > held)
-    assert sim.engine.log.complete()[0].tick >= held
+    assert sim.control.log.complete()[0].tick >= held
 
 
 def test_a_paused_run_can_be_stopped_and_stepped(load: Load) -> None:
@@ -272,8 +272,8 @@ def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
         {"name": "bees", "count": 3, "model": "quad", "spawn": {"grid": {"spacing": 2}}, "spread": {"mass": 0.1}}
     )
     seen = [sim.vehicles.inspect(f"bees[{k}]") for k in range(3)]
-    assert len({one["parameters"]["mass"] for one in seen}) == 3
-    assert len({one["parameters"]["drag"] for one in seen}) == 1
+    assert len({vehicle["parameters"]["mass"] for vehicle in seen}) == 3
+    assert len({vehicle["parameters"]["drag"] for vehicle in seen}) == 1
     assert seen[0]["state"]["x"] == -1.0 and seen[1]["command"]["mode"] == 5.0
 
 

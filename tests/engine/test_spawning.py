@@ -120,7 +120,7 @@ def test_a_refused_spawn_changes_nothing(load: Load, fields: dict[str, Any], mes
     with pytest.raises(PaddockError) as caught:
         sim.spawn(**fields)
     assert str(caught.value).startswith(message)
-    assert sim.state_hash() == before and sim.engine.log.complete() == []
+    assert sim.state_hash() == before and sim.control.log.complete() == []
 
 
 def test_new_members_start_with_an_empty_memory_and_no_readings(load: Load) -> None:

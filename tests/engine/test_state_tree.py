@@ -54,22 +54,22 @@ def leaves(sim: Simulation, scope: str = SAVED) -> list[Slot]:
 
 def changed(slot: Slot) -> Any:
     """Return another value of the same type; None where there is none."""
-    found = slot.get()
-    if isinstance(found, np.ndarray):
+    value = slot.get()
+    if isinstance(value, np.ndarray):
         n = [getattr(*slot.owners[str(axis)]) if axis in slot.owners else size
-             for axis, size in zip(slot.leaf.axes, found.shape, strict=True)]  # fmt: skip
+             for axis, size in zip(slot.leaf.axes, value.shape, strict=True)]  # fmt: skip
         if not all(n) or getattr(slot.leaf, "ring", None) is not None:  # a place without an entry
             return None
-        other, first = found.copy(), (0,) * found.ndim
+        other, first = value.copy(), (0,) * value.ndim
         other[first] = not other[first] if other.dtype == bool else 0.5 if other[first] != 0.5 else 1.5
         if other.dtype.kind in "iu":
-            other[first] = found[first] + 1
+            other[first] = value[first] + 1
         return other
-    if isinstance(found, bool | int | float):
-        return found + 1
-    if isinstance(found, str):
-        return found + "x"
-    return type(found)() if found else None
+    if isinstance(value, bool | int | float):
+        return value + 1
+    if isinstance(value, str):
+        return value + "x"
+    return type(value)() if value else None
 
 
 def test_every_hashed_leaf_changes_the_hash(sim: Simulation) -> None:
@@ -77,12 +77,12 @@ def test_every_hashed_leaf_changes_the_hash(sim: Simulation) -> None:
     for scope in (HASHED, SETTLED):
         expected = digest(state, scope)
         for slot in leaves(sim, scope):
-            found, other = slot.get(), changed(slot)
+            value, other = slot.get(), changed(slot)
             if other is None:
                 continue
             slot.set(other)
             assert digest(state, scope) != expected, slot.path
-            slot.set(found)
+            slot.set(value)
             tested += 1
         assert digest(state, scope) == expected
     assert tested > 100 and sim.state_hash() == before
@@ -104,12 +104,12 @@ def test_every_leaf_survives_saving_and_restoring(sim: Simulation) -> None:
 def wrong(slot: Slot, saved: Any) -> list[Any]:
     """Return values that are not of the declared type or shape, or out of its limits."""
     if isinstance(slot.leaf, ArrayLeaf):
-        found = [None, saved.tolist(), saved.astype("c16"), saved[None], np.zeros((*saved.shape, 2), saved.dtype)]
+        values = [None, saved.tolist(), saved.astype("c16"), saved[None], np.zeros((*saved.shape, 2), saved.dtype)]
         if saved.size and saved.dtype.kind == "f" and not slot.leaf.infinite:
-            found += [np.full_like(saved, np.inf), np.full_like(saved, -1e300)]
+            values += [np.full_like(saved, np.inf), np.full_like(saved, -1e300)]
         if saved.size and np.isfinite(slot.leaf.low) and saved.dtype.kind == "i" and slot.leaf.low > -(2**63):
-            found.append(np.full_like(saved, int(slot.leaf.low) - 1))
-        return found
+            values.append(np.full_like(saved, int(slot.leaf.low) - 1))
+        return values
     if isinstance(slot.leaf, ScalarLeaf):
         limits = [] if not np.isfinite(slot.leaf.low) else [type(saved)(slot.leaf.low - 1)]
         return [[], {}, 1j and np.zeros(3), 7 if isinstance(saved, str) else "text", *limits]

@@ -24,8 +24,8 @@ from paddock.world.solids import BASE, HIGH
 CAR: dict[str, Any] = {"name": "car", "model": "car.kinematic"}
 
 
-def scenario(given: Any, *vehicles: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"clock": {"rate": 100}, "track": given, "vehicles": list(vehicles or (CAR,)), **more}
+def scenario(course: Any, *vehicles: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"clock": {"rate": 100}, "track": course, "vehicles": list(vehicles or (CAR,)), **more}
 
 
 def test_a_lap_along_the_middle_line() -> None:
@@ -61,7 +61,7 @@ def test_cones_are_obstacles_and_with_contact_vehicles_of_formula_student_sizes(
         fleets = {fleet.name: fleet for fleet in sim.snapshot()}
         assert sorted(fleets) == ["car", "cones_big_orange", "cones_blue", "cones_yellow"]
         np.testing.assert_allclose(fleets["cones_blue"].position[:, :2], t.of_colour("blue"))
-        parameters = sim.engine.programs["cones_big_orange"].parameter_tuple()
+        parameters = sim.engine.programs["cones_big_orange"].parameters.fields()
         assert (parameters.mass, parameters.height, parameters.width) == (1.05, 0.505, 0.285)
         assert sim.world.scenery()["track"]["movable"]
 
@@ -107,7 +107,9 @@ def test_a_start_grid_and_racing_with_the_width_of_the_track() -> None:
         t = sim.world.track
         assert t is not None
         np.testing.assert_allclose(sim.snapshot().fleet("cars").position[:, :2], t.grid(4, 10.0, 2)[:, :2])
-        assert sim.engine.programs["cars"].behaviour.setup.road().width == pytest.approx(t.width.min(), abs=0.05)
+        assert sim.engine.programs["cars"].control.behaviour.setup.road().width == pytest.approx(
+            t.width.min(), abs=0.05
+        )
         sim.step(800)
         along, offset = t.locate(*sim.snapshot().fleet("cars").position[:, :2].T)
         left, right = t.widths_at(along)
@@ -120,7 +122,7 @@ def test_a_car_is_staged_with_its_front_before_the_line() -> None:
     car = {"name": "car", "model": "car.bicycle", "preset": "formula"}
     with paddock.load(scenario("acceleration", car, contact=True)) as sim:
         x, y, _ = sim.snapshot()["car"].position
-        body = sim.engine.programs["car"].model.body(sim.engine.programs["car"].parameter_tuple())
+        body = sim.engine.programs["car"].model.body(sim.engine.programs["car"].parameters.fields())
         assert y == 0.0 and x + body.half_length + body.centre_x == pytest.approx(-0.30)
         assert x < -1.0
 
@@ -140,30 +142,30 @@ def test_overrides_on_the_track_are_saved() -> None:
 
 def recorded_track(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
-        (found,) = (one for one in make_reader(file).iter_metadata() if one.name == "paddock")
-    tree = json.loads(zlib.decompress(base64.b64decode(found.metadata["scenery"])))["track"]
+        (metadata,) = (record for record in make_reader(file).iter_metadata() if record.name == "paddock")
+    tree = json.loads(zlib.decompress(base64.b64decode(metadata.metadata["scenery"])))["track"]
     assert isinstance(tree, dict)
     return tree
 
 
 def test_a_file_beside_the_scenario_is_kept_in_recordings(tmp_path: Path) -> None:
-    given = track.generate(5)
-    (tmp_path / "mine.csv").write_text(track.dump(given))
+    course = track.generate(5)
+    (tmp_path / "mine.csv").write_text(track.dump(course))
     (tmp_path / "race.yaml").write_text("track: mine.csv\nvehicles:\n- {name: car, model: car.kinematic}\n")
     with paddock.load(tmp_path / "race.yaml") as sim, Recorder(sim, tmp_path / "run.mcap"):
         assert (
             sim.world.track is not None
-            and (sim.world.track.centre == given.centre).all()
+            and (sim.world.track.centre == course.centre).all()
             and sim.world.track.name == "mine"
         )
         sim.step(5)
     (tmp_path / "mine.csv").unlink()
-    assert len(recorded_track(tmp_path / "run.mcap")["cones"]) == len(given.cones)
+    assert len(recorded_track(tmp_path / "run.mcap")["cones"]) == len(course.cones)
     with Player(tmp_path / "run.mcap") as player:
         source = ReplaySource(player)
         assert source.scenery("me")["track"]["name"] == "mine"
         tree = source.track("me")
-        assert tree is not None and tree["centre"] == given.centre.tolist()
+        assert tree is not None and tree["centre"] == course.centre.tolist()
     assert verify(tmp_path / "run.mcap").same
 
 

@@ -244,8 +244,8 @@ def test_the_checks_of_models_name_file_and_line(write: Write) -> None:
 
 def test_an_editor_gets_the_line_of_the_entry(write: Write) -> None:
     name = write(BOAT, step="moved._replace(x=p.speed_mx)")
-    found = build_problems(load_scenario(f"vehicles:\n  - model: point\n  - {{name: boat, model: {name}}}\n"))
-    assert len(found) == 1 and found[0].startswith("<text>:3:") and f": {name}.py:11: unknown attribute" in found[0]
+    (problem,) = build_problems(load_scenario(f"vehicles:\n  - model: point\n  - {{name: boat, model: {name}}}\n"))
+    assert problem.startswith("<text>:3:") and f": {name}.py:11: unknown attribute" in problem
 
 
 def in_hex(pose: Pose) -> Pose:

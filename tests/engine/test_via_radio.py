@@ -134,15 +134,15 @@ def test_a_jammer_fires_the_timeout_and_commands_come_back(tmp_path: Path) -> No
     scenario = world({"timeout": 0.4, "failsafe": {"vx": 0.0}}, jammers=[JAMMER])
     with paddock.load(scenario) as sim, Recorder(sim, tmp_path / "run.mcap"):
         drive(sim, 3.0)
-        found = {event.kind: event.tick / 200 for event in sim.events.since()}
+        events = {event.kind: event.tick / 200 for event in sim.events.since()}
         traffic = sim.radio.commands("dot")
         moved = float(sim.snapshot()["dot"].position[0]) - 300.0
-    assert found["link_down"] == pytest.approx(1.0, abs=0.1)  # links are updated ten times a second
-    assert found["failsafe"] == pytest.approx(found["link_down"] + 0.4, abs=0.06)  # a command every 0.05 s
-    assert found["recovered"] == pytest.approx(2.0, abs=0.11) and found["link_up"] == pytest.approx(2.0, abs=0.1)
+    assert events["link_down"] == pytest.approx(1.0, abs=0.1)  # links are updated ten times a second
+    assert events["failsafe"] == pytest.approx(events["link_down"] + 0.4, abs=0.06)  # a command every 0.05 s
+    assert events["recovered"] == pytest.approx(2.0, abs=0.11) and events["link_up"] == pytest.approx(2.0, abs=0.1)
     assert traffic.lost == pytest.approx(20, abs=2) and traffic.delivered + traffic.lost + traffic.dropped == 60
     assert traffic.dropped <= 2  # while repetitions are on the air
-    assert moved == pytest.approx(3.0 - (found["recovered"] - found["failsafe"]), abs=0.2)  # it accelerates twice
+    assert moved == pytest.approx(3.0 - (events["recovered"] - events["failsafe"]), abs=0.2)  # it accelerates twice
     assert verify(tmp_path / "run.mcap").same
 
 
@@ -251,14 +251,14 @@ def test_telemetry_freezes_and_ages_while_a_jammer_is_on(tmp_path: Path) -> None
         tree["fleets"]["dot"]["tables"]["telemetry"][2, 0] = 99.0
         with pytest.raises(PaddockError, match="saved telemetry of 'dot' is not valid"):
             sim.restore(pack(tree))
-    for time, one, x in known[16:]:  # it has accelerated
-        assert one.position[0] == pytest.approx(x - 2.0 * one.age, abs=2e-3)
-        assert one.velocity == pytest.approx((2, 0, 0), abs=0.01)
-        assert one.charge is None and one.orientation == (0.0, 0.0, 0.0, 1.0)
+    for time, status, x in known[16:]:  # it has accelerated
+        assert status.position[0] == pytest.approx(x - 2.0 * status.age, abs=2e-3)
+        assert status.velocity == pytest.approx((2, 0, 0), abs=0.01)
+        assert status.charge is None and status.orientation == (0.0, 0.0, 0.0, 1.0)
         if 1.15 < time < 2.0:  # links are updated ten times a second
-            assert 0.9 <= one.time <= 1.1 and one.age == pytest.approx(time - one.time)
+            assert 0.9 <= status.time <= 1.1 and status.age == pytest.approx(time - status.time)
         elif not 1.1 <= time <= 2.25:
-            assert one.age < 0.11
+            assert status.age < 0.11
     last = known[-1][1]
     assert last.sent == 30 and last.received == pytest.approx(20, abs=1)
     assert verify(tmp_path / "run.mcap").same
@@ -275,9 +275,9 @@ def test_the_phases_of_telemetry_follow_a_restore() -> None:
         sim.step(20)
         sim.restore(blob)
         fresh.restore(blob)
-        for one in (sim, fresh):
-            one.remove("dot[3]")
-            one.step(100)
+        for run in (sim, fresh):
+            run.remove("dot[3]")
+            run.step(100)
         assert sim.state_hash() == fresh.state_hash()
         sim.restore(blob)
         via = {"radio": "base", "telemetry": 3}
@@ -323,7 +323,7 @@ def test_a_vehicle_behind_relays_takes_commands_and_reports() -> None:
         assert state.age < 0.11 and state.received >= state.sent - 1
         sim.remove("relays[1]")
         sim.step(200)
-        assert [one.subject for one in sim.events.since() if one.kind == "failsafe"] == ["dot"]
+        assert [event.subject for event in sim.events.since() if event.kind == "failsafe"] == ["dot"]
         assert sim.radio.telemetry("dot").age > 0.9 and not sim.engine.radio.connected("dot", "base")
 
 
@@ -353,9 +353,9 @@ def several(first: str, steps: list[int]) -> tuple[Any, ...]:
 
 
 def test_results_do_not_depend_on_the_order_of_fleets_or_the_grouping_of_steps() -> None:
-    found = several("left", [100, 100, 100])
-    assert found[4]["damaged"] > 10 and sum(one[1] for one in found[0]) > 6  # losses, and commands that arrive
-    assert several("right", [100, 100, 100]) == found
+    results = several("left", [100, 100, 100])
+    assert results[4]["damaged"] > 10 and sum(event[1] for event in results[0]) > 6  # losses, and commands that arrive
+    assert several("right", [100, 100, 100]) == results
     with paddock.load(world({"via": {"telemetry": 20}})) as sim:
         sim.command("dot", vx=1.0)
         sim.step(300)
@@ -419,6 +419,6 @@ def test_telemetry_of_hidden_vehicles_does_not_collide_forever() -> None:
     scenario = {"clock": {"rate": 100}, "radio": section, "vehicles": fleets}
     with paddock.load(scenario) as sim:
         sim.step(1000)
-        found = [sim.radio.telemetry(f"{name}[{k}]") for name in ("west", "east") for k in range(4)]
-        assert all(one.sent == 100 or one.sent == 101 for one in found)
-        assert min(one.received for one in found) > 20
+        counts = [sim.radio.telemetry(f"{name}[{k}]") for name in ("west", "east") for k in range(4)]
+        assert all(count.sent == 100 or count.sent == 101 for count in counts)
+        assert min(count.received for count in counts) > 20

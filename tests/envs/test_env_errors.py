@@ -120,9 +120,9 @@ def test_seeds_and_options_of_resets(hover: PaddockEnv) -> None:
         envs.reset(options={"reset_masc": np.array([True, False])})
     with pytest.raises(InvalidValueError, match=r"at most 2\*\*64 - 2 for 2 worlds"):
         envs.reset(seed=2**64 - 1)
-    one = hover.reset(seed=2**64 - 1)[0]
-    np.testing.assert_array_equal(envs.reset(seed=2**64 - 2)[0][1], one)
-    assert not np.array_equal(hover.reset(seed=0)[0], one)
+    observed = hover.reset(seed=2**64 - 1)[0]
+    np.testing.assert_array_equal(envs.reset(seed=2**64 - 2)[0][1], observed)
+    assert not np.array_equal(hover.reset(seed=0)[0], observed)
 
 
 @pytest.mark.parametrize(

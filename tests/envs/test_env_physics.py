@@ -25,8 +25,8 @@ def test_one_world_equals_a_simulation_bit_for_bit(name: str, options: Any, entr
     env, task = PaddockEnv(name, **options), find_task(name)
     env.reset(seed=9)
     batch = env.batch
-    given = task.options(*batch.options.tolist())
-    at, memory = task.start(signed(9), 0, 0, given, batch.course.table)
+    drawn = task.options(*batch.options.tolist())
+    at, memory = task.start(signed(9), 0, 0, drawn, batch.course.table)
     vehicle = {"name": "one", "model": batch.model.name, **entry, "pose": [at.x, at.y, at.z, at.yaw], "speed": at.speed}
     scenario = {"clock": {"rate": task.rate}, "vehicles": [vehicle], "world": options.get("world", {})}
     draws = np.random.default_rng(1)
@@ -36,7 +36,7 @@ def test_one_world_equals_a_simulation_bit_for_bit(name: str, options: Any, entr
         for _ in range(40):
             action = draws.uniform(-0.3, 0.3, len(batch.action)).astype(np.float32)
             pose = sim.engine.programs["one"].pose_block(sim.tick)[:, 0]
-            command = task.act(task.action(*action.astype(float).tolist()), Pose(*pose.tolist()), memory, given)
+            command = task.act(task.action(*action.astype(float).tolist()), Pose(*pose.tolist()), memory, drawn)
             sim.command("one", **command._asdict())
             sim.step(task.ticks)
             observation, reward, terminated, _, _ = env.step(action)
@@ -44,8 +44,8 @@ def test_one_world_equals_a_simulation_bit_for_bit(name: str, options: Any, entr
             # the compiled judgement is that of the Python functions
             now = Pose(*batch.pose[:, 0].tolist())
             used = task.action(*batch.action[:, 0].tolist())
-            memory, verdict = task.judge(now, memory, used, 0.0, given, batch.course.table, batch.pose, 0)
-            seen = task.observe(now, memory, used, given, batch.course.table, batch.pose, 0)
+            memory, verdict = task.judge(now, memory, used, 0.0, drawn, batch.course.table, batch.pose, 0)
+            seen = task.observe(now, memory, used, drawn, batch.course.table, batch.pose, 0)
             assert verdict.reward == reward and bool(verdict.terminated) == terminated
             assert np.array_equal(np.float32(np.clip(seen, batch.low, batch.high)), observation[: len(seen)])
             assert list(memory) == batch.memory[:, 0].tolist()

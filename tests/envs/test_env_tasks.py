@@ -158,18 +158,18 @@ def test_cones_are_the_nearest_of_each_side_ahead() -> None:
 
 def test_detections_are_cones_with_noise_and_do_not_depend_on_the_batch() -> None:
     single = PaddockEnv("car_racing", observation="detections", track="trackdrive")
-    one, _ = single.reset(seed=5)
+    observed, _ = single.reset(seed=5)
     envs = gymnasium.make_vec("paddock/CarRacing-v0", num_envs=3, observation="detections", track="trackdrive")
-    assert np.array_equal(envs.reset(seed=3)[0][2], one)
+    assert np.array_equal(envs.reset(seed=3)[0][2], observed)
     track, (x, y) = load_track("trackdrive"), single.batch.pose[:2, 0]
     yaw = 2.0 * np.arctan2(single.batch.pose[5, 0], single.batch.pose[6, 0])
-    seen = one[7:].reshape(16, 3)
+    seen = observed[7:].reshape(16, 3)
     seen = seen[np.abs(seen[:, :2]).sum(axis=1) > 0.0]
     places = 45.0 * seen[:, :2] @ np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]]) + (x, y)
     gaps = np.hypot(*(places[:, None] - track.cones[None]).T).min(axis=0)
     assert len(seen) >= 8 and np.median(gaps) < 0.1 and np.median(gaps) > 0.0
     again, *_ = single.step(np.zeros(2, np.float32))
-    assert not np.array_equal(again[7:], one[7:])
+    assert not np.array_equal(again[7:], observed[7:])
 
 
 def test_the_view_of_the_middle_line_is_that_of_the_track() -> None:
@@ -218,7 +218,7 @@ def test_levels_of_cars_differ_and_a_batch_has_the_parameters_of_its_preset() ->
     assert batch.options[column_index(find_task("car_racing").options)["steer"]] == 0.45
     with load({"vehicles": [{"model": "car.bicycle", "preset": "driverless", "parameters": {"mass": 200.0}}]}) as sim:
         program = next(iter(sim.engine.programs.values()))
-        assert np.array_equal(program.parameter_values, batch.program.parameter_values)
+        assert np.array_equal(program.parameters.values, batch.program.parameters.values)
 
 
 @pytest.mark.parametrize("course", ["acceleration", "skidpad"])

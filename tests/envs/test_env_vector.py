@@ -26,7 +26,7 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, tuple) or (isinstance(a, np.ndarray) and a.dtype == object):
-        return len(a) == len(b) and all(same(one, other) for one, other in zip(a, b, strict=True))
+        return len(a) == len(b) and all(same(first, other) for first, other in zip(a, b, strict=True))
     return a is b if a is None or b is None else np.array_equal(a, b)
 
 
@@ -58,13 +58,13 @@ def trajectory(worlds: int, world: int, seed: int) -> list[bytes]:
     seeds = [seed + 1000 + k for k in range(worlds)]
     seeds[world] = seed
     observations, _ = envs.reset(seed=seeds)
-    found = [observations[world].tobytes()]
+    rows = [observations[world].tobytes()]
     for step in range(25):
         actions = np.full((worlds, 4), 0.002 * worlds, np.float32)
         actions[world] = actions_of(1, step)[0]
         observations, rewards, *_ = envs.step(actions)
-        found += [observations[world].tobytes(), rewards[world].tobytes()]
-    return found
+        rows += [observations[world].tobytes(), rewards[world].tobytes()]
+    return rows
 
 
 def test_a_world_does_not_depend_on_the_others_nor_on_their_number() -> None:

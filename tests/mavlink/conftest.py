@@ -90,10 +90,10 @@ class Fleet:
         self.bridge.register(adapter)
         self.autopilots = [BuiltInAutopilot(k, craft) for k in range(1, count + 1)]
         for pilot in self.autopilots:
-            place = Placed(
+            placed = Placed(
                 pilot.sysid, f"v{pilot.sysid}", craft, (5.0 * (pilot.sysid // 16), 5.0 * (pilot.sysid % 16), 0.0)
             )
-            self.bridge.spawn(place, pilot, adapter.name)
+            self.bridge.spawn(placed, pilot, adapter.name)
             self.hub.add(pilot)
         self.bridge.after_exchange.append(self.hub.service)
         self.bridge.while_waiting.append(self.hub.idle)

@@ -72,10 +72,10 @@ class Proxy:
         end = time.monotonic() + PATIENCE
         with self._changed:
             while True:
-                for place in range(self._read, len(self.lines)):
-                    if text in self.lines[place]:
-                        self._read = place + 1
-                        return self.lines[place]
+                for number in range(self._read, len(self.lines)):
+                    if text in self.lines[number]:
+                        self._read = number + 1
+                        return self.lines[number]
                 self._changed.wait(1.0)
                 assert time.monotonic() < end, f"MAVProxy never printed {text!r}:\n" + "\n".join(self.lines)
                 assert self._reader.is_alive(), "MAVProxy ended:\n" + "\n".join(self.lines)

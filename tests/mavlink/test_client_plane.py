@@ -98,9 +98,9 @@ class Operator:
 
     def wait_any(self, *kinds: str) -> Any:
         for _ in range(200):
-            found = [message for message in self.step() if message.get_type() in kinds]
-            if found:
-                return found[-1]
+            messages = [message for message in self.step() if message.get_type() in kinds]
+            if messages:
+                return messages[-1]
         raise AssertionError(f"none of {kinds}")
 
 

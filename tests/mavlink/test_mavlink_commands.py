@@ -272,9 +272,9 @@ def fields_of(kind: Any) -> list[tuple[str, int, int]]:
     """Names, array lengths and sizes of the fields in the order in which they lie in the payload."""
     sizes = {"u": 0, "i": 0, "f": 4, "d": 8, "c": 1}
     rows = []
-    for place, name in enumerate(kind.ordered_fieldnames):
+    for index, name in enumerate(kind.ordered_fieldnames):
         given_as = kind.fieldtypes[kind.fieldnames.index(name)]
         bits = "".join(c for c in given_as if c.isdigit())
         size = int(bits) // 8 if bits else sizes[given_as[0]]
-        rows.append((name, kind.array_lengths[place], size))
+        rows.append((name, kind.array_lengths[index], size))
     return rows

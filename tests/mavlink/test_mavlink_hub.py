@@ -73,15 +73,15 @@ def test_it_sends_about_25_messages_per_second_unasked(rover: Any) -> None:
 
 
 def test_every_peer_sees_an_unbroken_sequence(rover: Any) -> None:
-    one, two = rover.listener(), rover.station(system=245)
+    first, two = rover.listener(), rover.station(system=245)
     two.greet()
     rover.pass_time(0.1)
     two.send(mavlink.MAVLink_param_request_list_message(1, 1))  # answered to one of them only
     rover.pass_time(3.0)
-    for station in (one, two):
+    for station in (first, two):
         numbers = [m.get_seq() for m in station.received]
         assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
-    assert not any(m.get_type() == "PARAM_VALUE" for m in one.received)
+    assert not any(m.get_type() == "PARAM_VALUE" for m in first.received)
 
 
 def test_peers_are_added_by_valid_packets_and_time_out() -> None:

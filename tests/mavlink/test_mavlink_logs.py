@@ -68,13 +68,13 @@ def test_a_log_has_the_failsafes_that_act_and_the_reasons_of_modes(
     pilot.failsafes.note_gcs_heartbeat(pilot.now_us)
     rover.pass_time(pilot.parameters.value("FS_GCS_TIMEOUT") + 2.0)
     pilot.log.close()
-    reader, found = DFReader.DFReader_binary(str(pilot.log.files()[0])), []
+    reader, texts = DFReader.DFReader_binary(str(pilot.log.files()[0])), []
     while (message := reader.recv_match(type=["MODE", "ERR"])) is not None:
-        found.append(message)
+        texts.append(message)
     reader.data_map.close()
     reader.filehandle.close()
-    assert [(m.Subsys, m.ECode) for m in found if m.get_type() == "ERR"] == errors
-    assert [(m.ModeNum, m.Rsn) for m in found if m.get_type() == "MODE"] == modes
+    assert [(m.Subsys, m.ECode) for m in texts if m.get_type() == "ERR"] == errors
+    assert [(m.ModeNum, m.Rsn) for m in texts if m.get_type() == "MODE"] == modes
 
 
 def test_logs_are_distinguished_by_their_dates(rover: Any, logs: Path) -> None:

@@ -44,14 +44,14 @@ def test_packets_of_fields_are_those_of_pymavlink(settled: Any) -> None:
 
 def test_position_messages(settled: Any) -> None:
     reported = latest(settled.stations[0])
-    place = reported["GLOBAL_POSITION_INT"]
-    assert place.lat == pytest.approx(356812000, abs=300)  # 3 m
-    assert place.lon == pytest.approx(1397671000 + 552, abs=300)  # 5 m east: a degree of longitude is 90,536 m there
-    assert place.alt == pytest.approx(40000, abs=4000)
-    assert abs(place.vx) < 30 and abs(place.vy) < 30
+    position = reported["GLOBAL_POSITION_INT"]
+    assert position.lat == pytest.approx(356812000, abs=300)  # 3 m
+    assert position.lon == pytest.approx(1397671000 + 552, abs=300)  # 5 m east: a degree of longitude is 90,536 m there
+    assert position.alt == pytest.approx(40000, abs=4000)
+    assert abs(position.vx) < 30 and abs(position.vy) < 30
     assert abs(reported["LOCAL_POSITION_NED"].x) < 3.0
     home = reported["HOME_POSITION"]
-    assert (home.latitude, home.longitude) == pytest.approx((place.lat, place.lon), abs=300)
+    assert (home.latitude, home.longitude) == pytest.approx((position.lat, position.lon), abs=300)
     assert reported["GPS_RAW_INT"].fix_type >= 3
     assert reported["GPS_RAW_INT"].cog == 65535 or reported["GPS_RAW_INT"].vel > 20
 
@@ -183,10 +183,10 @@ def test_messages_sent_on_request_only(settled: Any) -> None:
     for number in (125, 141, 35):
         assert settled.order(station, 512, float(number)) == 0
     reported = latest(station)
-    place = reported["GLOBAL_POSITION_INT"]
+    position = reported["GLOBAL_POSITION_INT"]
     assert reported["POWER_STATUS"].Vcc == 5000
-    assert reported["ALTITUDE"].altitude_amsl == pytest.approx(place.alt / 1e3, abs=0.5)
-    assert reported["ALTITUDE"].altitude_relative == pytest.approx(place.relative_alt / 1e3, abs=0.5)
+    assert reported["ALTITUDE"].altitude_amsl == pytest.approx(position.alt / 1e3, abs=0.5)
+    assert reported["ALTITUDE"].altitude_relative == pytest.approx(position.relative_alt / 1e3, abs=0.5)
     assert reported["RC_CHANNELS_RAW"].chan1_raw == reported["RC_CHANNELS"].chan1_raw
     assert settled.order(station, 512, 116.0) == 3  # SCALED_IMU2: there is only one
 

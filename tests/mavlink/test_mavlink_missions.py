@@ -256,16 +256,16 @@ def test_requests_are_repeated_and_then_time_out(rover: Any, monkeypatch: pytest
 
 
 def test_two_stations_download_at_the_same_time(rover: Any) -> None:
-    one, two = rover.station(), rover.station(system=245)
-    upload(rover, one, [item(k) for k in range(3)])
+    first, two = rover.station(), rover.station(system=245)
+    upload(rover, first, [item(k) for k in range(3)])
     listing = mavlink.MAVLink_mission_request_list_message(1, 1, 0)
-    assert rover.ask(one, listing, "MISSION_COUNT").count == 3
+    assert rover.ask(first, listing, "MISSION_COUNT").count == 3
     assert rover.ask(two, listing, "MISSION_COUNT").target_system == 245
     for seq in range(3):
-        for station in (two, one):
+        for station in (two, first):
             request = mavlink.MAVLink_mission_request_int_message(1, 1, seq, 0)
             assert rover.ask(station, request, "MISSION_ITEM_INT").x == LATITUDE + 1000 * seq
-    assert not any(m.get_type() == "MISSION_ITEM_INT" and m.target_system == 245 for m in one.received)
+    assert not any(m.get_type() == "MISSION_ITEM_INT" and m.target_system == 245 for m in first.received)
 
 
 def test_the_current_item_by_message_and_by_command(rover: Any) -> None:

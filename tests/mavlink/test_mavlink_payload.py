@@ -44,12 +44,12 @@ def test_pictures_every_five_metres_of_a_drive(rover: Any) -> None:
     feedback = [m for m in taken if m.get_type() == "CAMERA_FEEDBACK"]
     captured = [m for m in taken if m.get_type() == "CAMERA_IMAGE_CAPTURED"]
     assert [m.img_idx for m in feedback] == [m.image_index for m in captured] == [1, 2, 3, 4]  # 20 m of 22
-    for k, (one, other) in enumerate(zip(feedback, captured, strict=True), 1):
-        north, east, _ = pymap3d.geodetic2ned(one.lat * 1e-7, one.lng * 1e-7, ORIGIN[2], *ORIGIN)
+    for k, (first, other) in enumerate(zip(feedback, captured, strict=True), 1):
+        north, east, _ = pymap3d.geodetic2ned(first.lat * 1e-7, first.lng * 1e-7, ORIGIN[2], *ORIGIN)
         assert (float(north), float(east)) == pytest.approx((5.0 * k, 5.0), abs=0.9)  # it starts at 0, 5
-        assert (other.lat, other.lon) == (one.lat, one.lng) and other.capture_result == 1
-        assert one.yaw == pytest.approx(0.0, abs=10.0) and sum(q * q for q in other.q) == pytest.approx(1.0, abs=1e-5)
-        assert one.time_usec == other.time_utc and one.target_system == 1
+        assert (other.lat, other.lon) == (first.lat, first.lng) and other.capture_result == 1
+        assert first.yaw == pytest.approx(0.0, abs=10.0) and sum(q * q for q in other.q) == pytest.approx(1.0, abs=1e-5)
+        assert first.time_usec == other.time_utc and first.target_system == 1
 
 
 def test_a_calibration_is_acknowledged_when_it_is_done(rover: Any) -> None:

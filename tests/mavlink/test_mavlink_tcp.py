@@ -106,12 +106,12 @@ def test_a_stream_may_be_cut_anywhere_and_hold_garbage() -> None:
     packets = [mavlink.MAVLink_heartbeat_message(6, 8, 0, k, 4, 3).pack(out) for k in range(5)]
     stream = b"\xfd\x03" + packets[0] + b"garbage" + packets[1] + packets[2][:9] + packets[3] + packets[4]
     for size in (1, 2, 7, 50, 400):
-        counters, rest, found = PacketCounters(), b"", []
+        counters, rest, received = PacketCounters(), b"", []
         for at in range(0, len(stream), size):
             messages, rest = read_stream(rest + stream[at : at + size], counters)
-            found += messages
+            received += messages
         messages, rest = read_stream(rest + bytes(300), counters)  # what was held back by the damaged packet
-        assert [m.custom_mode for m in found + messages] == [0, 1, 3, 4]
+        assert [m.custom_mode for m in received + messages] == [0, 1, 3, 4]
         assert counters.received == 4 and counters.rejected >= 1
 
 

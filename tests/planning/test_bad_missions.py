@@ -132,8 +132,8 @@ def test_undone_tasks_are_listed_with_their_reasons(case: str, planned: RunPlan)
     code, out, err = planned(HEAD + mission)
     assert (code, err) == (0, "")
     result: dict[str, Any] = json.loads(out)
-    assert [one["task"] for one in result["undone"]] == list(reasons)
-    assert all(one["reason"].startswith(reasons[one["task"]]) for one in result["undone"])
+    assert [entry["task"] for entry in result["undone"]] == list(reasons)
+    assert all(entry["reason"].startswith(reasons[entry["task"]]) for entry in result["undone"])
     assert result["done"] + len(result["undone"]) == result["tasks"]
     states = {task["name"]: task["state"] for task in result["metrics"]["tasks"]}
     assert all((state == "undone") == (name in reasons) for name, state in states.items())

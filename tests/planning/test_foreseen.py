@@ -67,8 +67,8 @@ def test_planned_poses_equal_flown_poses() -> None:
 def test_waiting_is_counted_separately() -> None:
     drone = Vehicle("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, 1000.0, moves="hover")
     plan = solve(Problem((drone,), (Task("p", PointShape(100.0, 0.0), opens=25.0),)), "greedy")
-    (found,) = foreseen(plan).vehicles
-    assert (found.waited, found.seconds["transit"], found.rested, found.range_used) == (15.0, 25.0, 35.0, 0.2)
+    (vehicle,) = foreseen(plan).vehicles
+    assert (vehicle.waited, vehicle.seconds["transit"], vehicle.rested, vehicle.range_used) == (15.0, 25.0, 35.0, 0.2)
 
 
 def test_time_step_of_the_separation() -> None:

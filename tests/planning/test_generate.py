@@ -47,8 +47,8 @@ def test_positions_are_uniform_around_the_base() -> None:
     headings = [shape.heading for kind in ("line", "circle", "area") for shape in of(kind)]
     assert stats.kstest(headings, stats.uniform(-pi, 2 * pi).cdf).pvalue > 1e-3
     moved = drawn_tasks(11, Generate(tasks=50), RADIUS, base=(1000.0, -500.0, 2.0))
-    for one, other in zip(MANY, moved, strict=False):
-        assert np.subtract(other.shape.at, one.shape.at) == pytest.approx((1000.0, -500.0), abs=1e-3)  # type: ignore[union-attr]
+    for first, other in zip(MANY, moved, strict=False):
+        assert np.subtract(other.shape.at, first.shape.at) == pytest.approx((1000.0, -500.0), abs=1e-3)  # type: ignore[union-attr]
 
 
 def test_sizes() -> None:
@@ -74,8 +74,8 @@ def test_a_task_does_not_depend_on_how_many_are_drawn() -> None:
 
 
 def test_names_continue_after_existing_ones() -> None:
-    found = drawn_tasks(1, Generate(tasks=3), RADIUS, names=("gate", "task_3"))
-    assert [task.name for task in found] == ["task_2", "task_3_", "task_4"]
+    tasks = drawn_tasks(1, Generate(tasks=3), RADIUS, names=("gate", "task_3"))
+    assert [task.name for task in tasks] == ["task_2", "task_3_", "task_4"]
 
 
 def test_no_turn_is_tighter_than_the_radius() -> None:
@@ -90,9 +90,9 @@ def test_no_turn_is_tighter_than_the_radius() -> None:
 
 
 def test_same_seed_same_scenario() -> None:
-    one, two = generate(5, zones=3), generate(5, zones=3)
-    assert one == two and one.to_yaml() == two.to_yaml()
-    assert load_scenario(one.to_yaml()) == one
+    first, two = generate(5, zones=3), generate(5, zones=3)
+    assert first == two and first.to_yaml() == two.to_yaml()
+    assert load_scenario(first.to_yaml()) == first
     assert generate(6) != generate(5)
 
 
@@ -129,8 +129,8 @@ def test_zones_keep_clear_of_everything(seed: int) -> None:
 
 def test_fleets_of_any_size_and_bad_input() -> None:
     assert generate(1, uavs=0).vehicles == ()
-    (one,) = generate(1, uavs=1).vehicles
-    assert one.spawn is not None and one.spawn.line is not None and one.spawn.line.start == (0.0, 0.0, 100.0)
+    (uav,) = generate(1, uavs=1).vehicles
+    assert uav.spawn is not None and uav.spawn.line is not None and uav.spawn.line.start == (0.0, 0.0, 100.0)
     (many,) = generate(1, uavs=100, tasks=3).vehicles
     assert many.count == 100 and many.spawn is not None and many.spawn.grid is not None
     assert generate(1, range=None, method="greedy", objective="makespan").mission.range is None  # type: ignore[union-attr]

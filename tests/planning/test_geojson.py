@@ -52,18 +52,18 @@ MISSION: dict[str, Any] = {
 }  # fmt: skip
 
 
-def features(found: dict[str, Any]) -> dict[str, Any]:
-    return {feature["properties"]["name"]: feature for feature in found["features"]}
+def features(document: dict[str, Any]) -> dict[str, Any]:
+    return {feature["properties"]["name"]: feature for feature in document["features"]}
 
 
 def signed_area(ring: list[list[float]]) -> float:
     return sum(a[0] * b[1] - b[0] * a[1] for a, b in pairwise(ring)) / 2
 
 
-def check_rfc(found: dict[str, Any]) -> None:
+def check_rfc(document: dict[str, Any]) -> None:
     """What RFC 7946 demands of a feature collection: sections 3.1, 3.2, 3.3."""
-    assert found["type"] == "FeatureCollection" and "crs" not in found
-    for feature in found["features"]:
+    assert document["type"] == "FeatureCollection" and "crs" not in document
+    for feature in document["features"]:
         assert feature["type"] == "Feature" and {"geometry", "properties"} <= set(feature)
         kind, coordinates = feature["geometry"]["type"], feature["geometry"]["coordinates"]
         lines = {"Point": [[coordinates]], "LineString": [coordinates], "Polygon": coordinates}[kind]
@@ -81,40 +81,40 @@ def check_rfc(found: dict[str, Any]) -> None:
 
 def test_the_rules_of_the_rfc() -> None:
     routes = [("uav[0]", np.array([[0, 0, 100, 0], [500, 20, 120, 1.0]]))]
-    found = to_geojson(MISSION, ZURICH, routes)
-    check_rfc(found)
-    json.dumps(found, allow_nan=False)
-    assert list(features(found)) == [
+    document = to_geojson(MISSION, ZURICH, routes)
+    check_rfc(document)
+    json.dumps(document, allow_nan=False)
+    assert list(features(document)) == [
         "base", "gate", "free", "road", "ring", "field", "wood", "shore", "tower", "city", "uav[0]",
     ]  # fmt: skip
 
 
 def test_coordinates_are_those_of_pymap3d() -> None:
-    found = features(to_geojson(MISSION, ZURICH, [("uav", np.array([[0, 0, 100, 0], [5000, -2000, 120, 1.0]]))]))
+    parts = features(to_geojson(MISSION, ZURICH, [("uav", np.array([[0, 0, 100, 0], [5000, -2000, 120, 1.0]]))]))
     at = (ZURICH.latitude_deg, ZURICH.longitude_deg, ZURICH.height_m)
     for name, x, y in (("gate", 300, 200), ("tower", -500, -500), ("base", 10, -20)):
-        lon, lat = found[name]["geometry"]["coordinates"]
+        lon, lat = parts[name]["geometry"]["coordinates"]
         east, north, _ = pymap3d.geodetic2enu(lat, lon, ZURICH.height_m, *at)
         assert (east, north) == pytest.approx((x, y), abs=2e-5)
-    for position, enu in zip(found["uav"]["geometry"]["coordinates"], [(0, 0, 100), (5000, -2000, 120)], strict=True):
+    for position, enu in zip(parts["uav"]["geometry"]["coordinates"], [(0, 0, 100), (5000, -2000, 120)], strict=True):
         lat, lon, height = pymap3d.enu2geodetic(*enu, *at)
         assert position[:2] == pytest.approx([lon, lat], abs=1e-9)
         assert position[2] == pytest.approx(height, abs=1e-3)
 
 
 def test_properties() -> None:
-    found = features(to_geojson(MISSION, ZURICH))
-    gate = found["gate"]["properties"]
+    parts = features(to_geojson(MISSION, ZURICH))
+    gate = parts["gate"]["properties"]
     assert (gate["kind"], gate["earliest_s"], gate["latest_s"]) == ("point", 60, 300)
     assert gate["heading_deg"] == pytest.approx(90 - 68.75493541569878)
-    assert "heading_deg" not in found["free"]["properties"] and found["free"]["properties"]["altitude_m"] == 80
-    ring = found["ring"]["properties"]
+    assert "heading_deg" not in parts["free"]["properties"] and parts["free"]["properties"]["altitude_m"] == 80
+    ring = parts["ring"]["properties"]
     assert (ring["kind"], ring["radius_m"], ring["turn"]) == ("circle", 90, "right")
-    field = found["field"]
+    field = parts["field"]
     assert field["geometry"]["type"] == "LineString" and field["properties"]["passes"] == 3
-    assert found["city"]["properties"]["zone"] is True
-    assert found["wood"]["properties"]["spacing_m"] == 60 and "camera" not in found["wood"]["properties"]
-    assert found["shore"]["properties"]["camera"]["side_overlap"] == 0.6
+    assert parts["city"]["properties"]["zone"] is True
+    assert parts["wood"]["properties"]["spacing_m"] == 60 and "camera" not in parts["wood"]["properties"]
+    assert parts["shore"]["properties"]["camera"]["side_overlap"] == 0.6
 
 
 def test_bearings() -> None:
@@ -122,12 +122,12 @@ def test_bearings() -> None:
     assert heading(45) == pytest.approx(pi / 4) and heading(350) == pytest.approx(radians(100))
 
 
-def same(one: Any, two: Any) -> bool:
-    if isinstance(one, dict):
-        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(two) and all(same(a, b) for a, b in zip(one, two, strict=True))
-    return bool(one == pytest.approx(two, abs=1e-4)) if isinstance(one, float) else one == two
+def same(first: Any, two: Any) -> bool:
+    if isinstance(first, dict):
+        return first.keys() == two.keys() and all(same(first[key], two[key]) for key in first)
+    if isinstance(first, list | tuple):
+        return len(first) == len(two) and all(same(a, b) for a, b in zip(first, two, strict=True))
+    return bool(first == pytest.approx(two, abs=1e-4)) if isinstance(first, float) else first == two
 
 
 def rings_turned(mission: dict[str, Any]) -> dict[str, Any]:
@@ -143,9 +143,9 @@ def rings_turned(mission: dict[str, Any]) -> dict[str, Any]:
 
 def round_trip(mission: dict[str, Any], origin: Origin) -> None:
     first = load_scenario({"mission": mission}).to_dict()["mission"]
-    found = mission_from_geojson(document_text(to_geojson(mission, origin)), origin)
-    again = load_scenario({"mission": found.mission}).to_dict()["mission"]
-    assert found.notes == []
+    imported = mission_from_geojson(document_text(to_geojson(mission, origin)), origin)
+    again = load_scenario({"mission": imported.mission}).to_dict()["mission"]
+    assert imported.notes == []
     assert same(rings_turned(first), rings_turned(again))
 
 
@@ -174,7 +174,7 @@ def collection(*features: Any) -> dict[str, Any]:
 
 
 def test_files_of_other_programs() -> None:
-    found = mission_from_geojson(
+    imported = mission_from_geojson(
         collection(
             feature("Point", [8.5456, 47.3977, 500], name="Field 1", color="red"),
             feature("LineString", [[8.5456, 47.3977], [8.5466, 47.3977], [8.5466, 47.3987]], name="road", color="blue"),
@@ -185,12 +185,12 @@ def test_files_of_other_programs() -> None:
         ),
         ZURICH,
     )
-    assert [task["name"] for task in found.mission["tasks"]] == ["Field_1", "road_0", "road_1", "p", "p_2"]
-    assert found.mission["tasks"][0]["point"]["at"] == pytest.approx([0, 0], abs=1e-6)
-    assert found.mission["tasks"][2]["line"]["heading"] == pytest.approx(pi / 2, abs=1e-4)
+    assert [task["name"] for task in imported.mission["tasks"]] == ["Field_1", "road_0", "road_1", "p", "p_2"]
+    assert imported.mission["tasks"][0]["point"]["at"] == pytest.approx([0, 0], abs=1e-6)
+    assert imported.mission["tasks"][2]["line"]["heading"] == pytest.approx(pi / 2, abs=1e-4)
     # one second of latitude is 30.89 m: a thousandth of a degree near 47 degrees is 111.18 m
-    assert found.mission["tasks"][2]["line"]["length"] == pytest.approx(111.18, abs=0.03)
-    assert found.notes == [
+    assert imported.mission["tasks"][2]["line"]["length"] == pytest.approx(111.18, abs=0.03)
+    assert imported.notes == [
         "name 'Field 1' becomes 'Field_1'",
         "name 'p' becomes 'p_2'",
         "route 'uav' is skipped: routes are planned",
@@ -244,7 +244,7 @@ def test_mistakes(text: str, message: str | None, tmp_path: Path, monkeypatch: p
     with pytest.raises(PaddockError) as caught:
         read_mission("tasks.geojson", ZURICH)
     if message is not None:  # {text} stands for the column at which that text stands
-        column = re.sub(r"\{(.*?)\}", lambda found: str(text.splitlines()[2].index(found[1]) + 1), message)
+        column = re.sub(r"\{(.*?)\}", lambda match: str(text.splitlines()[2].index(match[1]) + 1), message)
         assert str(caught.value) == column
     assert str(caught.value).startswith("tasks.geojson:") and "\n" not in str(caught.value)
 
@@ -269,9 +269,9 @@ tags = st.fixed_dictionaries({}, optional={
 @given(st.lists(st.builds(lambda kind, where, more: feature(kind, where, **more), kinds, anything, tags), max_size=3))
 def test_any_input_is_read_or_refused(given_: list[dict[str, Any]]) -> None:
     try:
-        found = mission_from_geojson(collection(*given_), ZURICH)
+        imported = mission_from_geojson(collection(*given_), ZURICH)
     except PaddockError as error:
         accepted = bool(str(error))
     else:
-        accepted = load_scenario({"mission": found.mission}).mission is not None
+        accepted = load_scenario({"mission": imported.mission}).mission is not None
     assert accepted

@@ -27,29 +27,29 @@ def finished(*events: ScheduledEvent) -> KinematicRun:
 
 
 def test_one_line_there_and_back() -> None:
-    found = measure(finished().mission)
-    assert (found.makespan, found.total, found.done, found.undone, found.replans) == (30.0, 300.0, 1, 1, 0)
-    a, b = found.vehicles
+    metrics = measure(finished().mission)
+    assert (metrics.makespan, metrics.total, metrics.done, metrics.undone, metrics.replans) == (30.0, 300.0, 1, 1, 0)
+    a, b = metrics.vehicles
     assert (a.distance, a.tasks, b.distance, b.tasks) == (300.0, 1, 0.0, 0)
     assert {k: v for k, v in a.seconds.items() if v} == {"transit": 10.0, "busy": 5.0, "returning": 15.0}
     assert {k: v for k, v in b.seconds.items() if v} == {"idle": 30.0}
-    line, far = found.tasks
+    line, far = metrics.tasks
     assert (line.kind, line.vehicle, line.assigned, line.started, line.completed) == ("line", "a", 0.0, 10.0, 15.0)
     assert (far.state, far.latency) == ("undone", None) and far.reason
 
 
 def test_series_and_latency_of_a_task_that_came_later() -> None:
-    found = measure(finished(ScheduledEvent(50.0, task=Task("new", PointShape(0.0, 140.0)))).mission)
-    assert next(task for task in found.tasks if task.name == "new").latency == pytest.approx(10.0)
-    at = dict(zip(found.series.time, zip(found.series.distance, found.series.done, strict=True), strict=True))
+    metrics = measure(finished(ScheduledEvent(50.0, task=Task("new", PointShape(0.0, 140.0)))).mission)
+    assert next(task for task in metrics.tasks if task.name == "new").latency == pytest.approx(10.0)
+    at = dict(zip(metrics.series.time, zip(metrics.series.distance, metrics.series.done, strict=True), strict=True))
     assert at[10.0] == (100.0, 0) and at[15.0] == (150.0, 1) and at[30.0] == (300.0, 1) and at[50.0] == (300.0, 1)
-    assert at[60.0] == (pytest.approx(400.0), 2) and found.makespan == pytest.approx(70.0)
+    assert at[60.0] == (pytest.approx(400.0), 2) and metrics.makespan == pytest.approx(70.0)
 
 
 def test_a_vehicle_that_joins_counts_from_then_on() -> None:
     late = Vehicle("c", (0.0, 90.0, 0.0, 0.0), (0.0, 90.0, 0.0, 0.0), 10.0, 0.0, 100.0, moves="hover")
-    found = measure(finished(ScheduledEvent(12.0, vehicle=late)).mission)
-    assert sum(found.vehicles[2].seconds.values()) == pytest.approx(18.0)
+    metrics = measure(finished(ScheduledEvent(12.0, vehicle=late)).mission)
+    assert sum(metrics.vehicles[2].seconds.values()) == pytest.approx(18.0)
 
 
 def test_separation_of_two_vehicles_that_pass_each_other() -> None:
@@ -68,8 +68,8 @@ def test_separation_of_two_vehicles_that_pass_each_other() -> None:
 
 def test_separation_is_measured_in_a_trace() -> None:
     run = finished(ScheduledEvent(2.0, task=Task("new", PointShape(300.0, 40.0))))
-    found = measure(run.mission, trace(run, 0.5))
-    assert found.separation is not None and found.separation.distance <= 40.0
+    metrics = measure(run.mission, trace(run, 0.5))
+    assert metrics.separation is not None and metrics.separation.distance <= 40.0
     assert measure(run.mission).separation is None
 
 

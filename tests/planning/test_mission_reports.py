@@ -208,8 +208,8 @@ def test_a_vehicle_without_contact_returns_with_a_low_battery(
         onboard.act_alone(time, charge, lambda row: (100.0, 0.0, 0.0, 0.0))
         if time == 11.0:
             assert flight.flying() == (["a"] if action == "continue" else [])
-    found = [(entry.time, entry.detail) for entry in mission.log if entry.kind == "lost_link"]
-    assert found == [(pytest.approx(at), why) for at, why in log]
+    losses = [(entry.time, entry.detail) for entry in mission.log if entry.kind == "lost_link"]
+    assert losses == [(pytest.approx(at), why) for at, why in log]
     vehicle = onboard.fleet.vehicles[0]
     assert vehicle.status in ("returning", "home") and vehicle.route.path.end[:2] == pytest.approx((0.0, 0.0))
 
@@ -247,10 +247,10 @@ def test_routes_on_their_way_are_saved() -> None:
     load(again.mission, saved)
     again.mission.rebuild()
     assert again.mission.onboard is not None and again.mission.onboard.done == [["a"]]
-    for one in (flight, again):
-        assert one.flying() == ["b"]
-        assert one.deliver(0, 120.0) and one.flying() == ["b", "c"]
-        one.mission.update_from_reports(one.report(0, 120.0))
+    for run in (flight, again):
+        assert run.flying() == ["b"]
+        assert run.deliver(0, 120.0) and run.flying() == ["b", "c"]
+        run.mission.update_from_reports(run.report(0, 120.0))
     assert flight.mission.log == again.mission.log
 
 

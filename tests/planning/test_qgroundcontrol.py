@@ -205,7 +205,7 @@ def test_no_waypoint_is_written_twice() -> None:
     items = to_plans([("a", [there, circles, back, back[-1:]])], MISSION, HOME)["a"]["mission"]["items"]
     assert [item["command"] for item in items] == [22, 178, 16, 16, 18, 16, 16, 20]
     places = [tuple(item["params"][4:]) for item in items if item["command"] in (16, 22)]
-    assert all(one != other for one, other in pairwise(places)) and places[0] == places[-1]
+    assert all(first != other for first, other in pairwise(places)) and places[0] == places[-1]
 
 
 def test_a_zone_with_heights_is_no_fence() -> None:
@@ -236,10 +236,10 @@ def test_round_trip(points: list[tuple[float, ...]]) -> None:
     plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
     imported = mission_from_plan(document_text(plan), HOME)
     assert not any("178" in note for note in imported.notes)  # the speed that it has anyway
-    found = imported.mission
-    read = [[*task["point"]["at"], task["altitude"]] for task in found["tasks"]]
+    mission = imported.mission
+    read = [[*task["point"]["at"], task["altitude"]] for task in mission["tasks"]]
     np.testing.assert_allclose(read, waypoints[1:, :3] - [0, 0, 2], atol=1e-3)  # the first is the take-off
-    assert found["zones"][0]["circle"]["at"] == pytest.approx([-500, -500], abs=2e-5)
+    assert mission["zones"][0]["circle"]["at"] == pytest.approx([-500, -500], abs=2e-5)
 
 
 @settings(max_examples=settings.default.max_examples // 4)

@@ -386,19 +386,19 @@ def test_the_map_shows_what_is_swept_and_names_do_not_overlap() -> None:
     mission = {"base": [0, 0, 100, 0], "range": 12000, "turn_radius": 100, "tasks": [field, *points]}
     start = {"line": {"start": [0, 0, 100], "end": [0, 100, 100]}}
     aircraft = {"name": "u", "count": 2, "model": "fixed_wing", "spawn": start}
-    found = plan_of({"vehicles": [aircraft], "mission": mission}, "greedy")
-    parts = {task.name: task.covered for task in foreseen(found).tasks if task.covered is not None}
+    planned = plan_of({"vehicles": [aircraft], "mission": mission}, "greedy")
+    parts = {task.name: task.covered for task in foreseen(planned).tasks if task.covered is not None}
     assert len(parts) > 1
     with styled() as figure_class:
-        figure = draw_routes(figure_class, found, "meadow")
+        figure = draw_routes(figure_class, planned, "meadow")
     figure.draw_without_rendering()
     (axes,) = figure.axes
-    names = [text for text in axes.texts if text.get_text() in {task.name for task in found.problem.tasks}]
+    names = [text for text in axes.texts if text.get_text() in {task.name for task in planned.problem.tasks}]
     boxes = [text.get_window_extent() for text in names]
-    assert len(boxes) == len(found.problem.tasks)
-    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    assert len(boxes) == len(planned.problem.tasks)
+    assert not any(first.overlaps(other) for first, other in combinations(boxes, 2))
     drawn = {patch.get_gid(): patch.get_path() for patch in axes.patches if patch.get_gid()}
-    for task in found.problem.tasks:
+    for task in planned.problem.tasks:
         assert isinstance(task.shape, PolygonShape) == (f"margin {task.name}" in drawn)
         if isinstance(task.shape, PolygonShape) and task.name in parts:
             area = 0.0

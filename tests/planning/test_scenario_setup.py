@@ -25,7 +25,7 @@ def setup(vehicles: list[dict[str, Any]] | None = None, **mission: Any) -> Missi
     return setup_of(load_scenario({"name": "m", **fleet, "mission": QUICK | mission}))
 
 
-def one(vehicle: dict[str, Any], **mission: Any) -> Vehicle:
+def planned_vehicle(vehicle: dict[str, Any], **mission: Any) -> Vehicle:
     (vehicle,) = setup([{"name": "v", **vehicle}], **mission).problem.vehicles
     return vehicle
 
@@ -40,33 +40,33 @@ def one(vehicle: dict[str, Any], **mission: Any) -> Vehicle:
 def test_fixed_wings_turn_wider_than_the_minimum(
     preset: str, tightest: float, planned: float, speed: float, climb: float
 ) -> None:
-    vehicle = one({"model": "fixed_wing", "preset": preset, "pose": [0, 0, 100, 0]})
+    vehicle = planned_vehicle({"model": "fixed_wing", "preset": preset, "pose": [0, 0, 100, 0]})
     assert (vehicle.moves, vehicle.radius, vehicle.tightest, vehicle.speed) == ("aircraft", planned, tightest, speed)
     assert vehicle.slope == pytest.approx(climb / speed)
     assert (vehicle.range, vehicle.height, vehicle.reverse) == (20_000.0, 100.0, False)
 
 
 def test_mission_settings_override_the_model() -> None:
-    given = {"turn_radius": 90, "speed": 15, "range": 9000, "reserve": 500, "altitude": 70, "base": [5, 6, 1]}
-    vehicle = one({"model": "fixed_wing", "preset": "mapper", "pose": [0, 0, 100, 0]}, **given)
+    settings = {"turn_radius": 90, "speed": 15, "range": 9000, "reserve": 500, "altitude": 70, "base": [5, 6, 1]}
+    vehicle = planned_vehicle({"model": "fixed_wing", "preset": "mapper", "pose": [0, 0, 100, 0]}, **settings)
     assert (vehicle.radius, vehicle.speed, vehicle.range, vehicle.height) == (90.0, 15.0, 8500.0, 70.0)
     assert (vehicle.home, vehicle.tightest) == ((5.0, 6.0, 70.0, 1.0), 64.0)
-    assert one({"model": "fixed_wing", "pose": [0, 0, 9, 0]}, range=None, base=[5, 6, 40, 1]).range == inf
+    assert planned_vehicle({"model": "fixed_wing", "pose": [0, 0, 9, 0]}, range=None, base=[5, 6, 40, 1]).range == inf
 
 
 def test_ground_vehicles_stay_on_the_ground_and_may_reverse() -> None:
-    car = one({"model": "car.bicycle"}, speed=2.0)
+    car = planned_vehicle({"model": "car.bicycle"}, speed=2.0)
     assert (car.moves, car.reverse, car.height, car.home[2]) == ("ground", True, 0.0, 0.0)
     assert 4.0 < car.radius < 12.0  # 1.25 times the minimum: wheelbase / tan(steering angle)
-    assert one({"model": "car.bicycle"}, speed=20.0).radius == pytest.approx(1.25 * 20.0**2 / 2.5)
-    rover = one({"model": "rover"})
+    assert planned_vehicle({"model": "car.bicycle"}, speed=20.0).radius == pytest.approx(1.25 * 20.0**2 / 2.5)
+    rover = planned_vehicle({"model": "rover"})
     assert rover.moves == "ground" and 0.0 < rover.speed <= 1.0 and isfinite(rover.radius)
 
 
 def test_turn_radius_of_hovering_vehicles_follows_from_speed() -> None:
-    quad = one({"model": "quad", "pose": [0, 0, 20, 0]}, speed=5.0)
+    quad = planned_vehicle({"model": "quad", "pose": [0, 0, 20, 0]}, speed=5.0)
     assert quad.moves == "hover" and quad.radius == pytest.approx(5.0**2 / 2.5)  # v^2 / 2.5 m/s2
-    assert one({"model": "quad", "pose": [0, 0, 20, 0]}, speed=5.0, turn_radius=0).radius == 0.0
+    assert planned_vehicle({"model": "quad", "pose": [0, 0, 20, 0]}, speed=5.0, turn_radius=0).radius == 0.0
 
 
 def test_without_vehicles_four_aircraft_stand_side_by_side() -> None:
@@ -79,8 +79,8 @@ def test_without_vehicles_four_aircraft_stand_side_by_side() -> None:
 
 def test_only_listed_entries_take_part() -> None:
     fleet = [{"name": name, "model": "quad", "pose": [k, 0, 20, 0]} for k, name in enumerate(("zeta", "alpha", "mid"))]
-    found = setup(fleet, members=["zeta", "alpha"]).problem.vehicles
-    assert [vehicle.name for vehicle in found] == ["alpha", "zeta"]
+    vehicles = setup(fleet, members=["zeta", "alpha"]).problem.vehicles
+    assert [vehicle.name for vehicle in vehicles] == ["alpha", "zeta"]
 
 
 # tasks, zones, events ------------------------------------------------------------------------------------------------
@@ -111,9 +111,9 @@ def test_windows_heights_and_names_are_passed_on() -> None:
 
 def test_events_come_in_their_order_and_damage_may_mean_all() -> None:
     events = [{"at": 9, "damage": "uav"}, {"at": 3, "zone": {"name": "z", "circle": {"at": [9, 9], "radius": 5}}}]
-    found = setup(events=events).events
-    assert [event.at for event in found] == [3, 9, 9, 9, 9]
-    assert {event.damage for event in found[1:]} == {f"uav[{k}]" for k in range(4)}
+    scheduled = setup(events=events).events
+    assert [event.at for event in scheduled] == [3, 9, 9, 9, 9]
+    assert {event.damage for event in scheduled[1:]} == {f"uav[{k}]" for k in range(4)}
 
 
 def test_generated_tasks_are_added() -> None:
@@ -122,9 +122,9 @@ def test_generated_tasks_are_added() -> None:
 
 
 def test_the_rest_of_the_setup() -> None:
-    found = setup(method={"annealing": {"steps": 50}}, replan=False, separation=None, execute="kinematic")
-    assert (found.method, dict(found.options), found.replan) == ("annealing", {"steps": 50}, False)
-    assert (found.separation, found.execute, found.battery_reserve) == (None, "kinematic", 0.2)
+    problem = setup(method={"annealing": {"steps": 50}}, replan=False, separation=None, execute="kinematic")
+    assert (problem.method, dict(problem.options), problem.replan) == ("annealing", {"steps": 50}, False)
+    assert (problem.separation, problem.execute, problem.battery_reserve) == (None, "kinematic", 0.2)
 
 
 # places in errors ----------------------------------------------------------------------------------------------------
@@ -149,11 +149,11 @@ WRONG = {
 def test_mistakes_are_reported_with_their_places(line: str, tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(f"name: m\nseed: 1\nmission:\n  tasks: [{{name: p, point: {{at: [500, 0]}}}}]\n  {line}\n")
-    place, message = WRONG[line]
+    mark, message = WRONG[line]
     with pytest.raises(PaddockError) as caught:
         setup_of(load_scenario(str(file)))
     said = str(caught.value)
-    assert said.startswith(f"{file}:{place}: ") and message in said and said.count(str(file)) == 1 and "\n" not in said
+    assert said.startswith(f"{file}:{mark}: ") and message in said and said.count(str(file)) == 1 and "\n" not in said
 
 
 def test_too_strong_wind_is_reported_where_it_is_written(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_too_strong_wind_is_reported_where_it_is_written(tmp_path: Path) -> None
 def test_plan_accepts_every_form_of_a_scenario(tmp_path: Path) -> None:
     values = {"name": "m", "mission": QUICK}
     (tmp_path / "m.yaml").write_text(yaml.safe_dump(values))
-    found = [plan(source) for source in (values, yaml.safe_dump(values), tmp_path / "m.yaml", load_scenario(values))]
-    assert len({answer.total for answer in found}) == 1 and found[0].done == 1
+    plans = [plan(source) for source in (values, yaml.safe_dump(values), tmp_path / "m.yaml", load_scenario(values))]
+    assert len({answer.total for answer in plans}) == 1 and plans[0].done == 1
     assert plan(values, "hungarian").method == "hungarian"
     assert plan(values, objective="makespan").problem.objective == "makespan"
     with pytest.raises(PaddockError, match="unknown objective"):

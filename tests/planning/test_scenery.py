@@ -33,8 +33,8 @@ def test_obstacles_become_zones_with_a_margin() -> None:
 
 
 def test_routes_go_around_an_obstacle_and_over_a_low_one() -> None:
-    found = plan(scenario({"obstacles": [TOWER, SHED]}, obstacle_margin=2.0))
-    places = found.routes[0].path.points(0.5)
+    planned = plan(scenario({"obstacles": [TOWER, SHED]}, obstacle_margin=2.0))
+    places = planned.routes[0].path.points(0.5)
     assert np.hypot(places[:, 0] - 100.0, places[:, 1]).min() > 15.0 + 2.0 + 5.0 - 1e-6
     beyond: list[Any] = [{"point": {"at": [200, 200]}}]
     over = plan(scenario({"obstacles": [SHED]}, obstacle_margin=2.0, tasks=beyond))

@@ -91,8 +91,8 @@ def test_pattern_interpolates_and_wraps() -> None:
     antenna = a.Antenna(a.PATTERN)
     for at, up in ((0.0, 0.0), (33.0, 12.0), (-175.5, -44.0), (179.9, 3.0), (120.0, 88.0)):
         s, t = math.radians(at), math.radians(up)
-        found = gain(antenna, (math.cos(t) * math.cos(s), math.cos(t) * math.sin(s), math.sin(t)), patterns)
-        assert found == pytest.approx(up / 10.0 + abs(at) / 20.0, abs=1e-9)
+        value = gain(antenna, (math.cos(t) * math.cos(s), math.cos(t) * math.sin(s), math.sin(t)), patterns)
+        assert value == pytest.approx(up / 10.0 + abs(at) / 20.0, abs=1e-9)
 
 
 def test_pattern_of_a_dipole_equals_the_dipole() -> None:
@@ -170,11 +170,11 @@ def test_direction_of_a_zero_vector_is_the_middle_of_the_beam() -> None:
 
 
 @given(ANGLES, ANGLES)
-def test_linear_polarisations_lose_the_square_of_the_cosine(one: float, other: float) -> None:
-    share = a.polarisation_share(*a.polarisation_axis(one), *a.polarisation_axis(other), 5.0, 0.0, 0.0)
-    assert share == pytest.approx(math.cos(one - other) ** 2, abs=1e-9)
+def test_linear_polarisations_lose_the_square_of_the_cosine(angle: float, other: float) -> None:
+    share = a.polarisation_share(*a.polarisation_axis(angle), *a.polarisation_axis(other), 5.0, 0.0, 0.0)
+    assert share == pytest.approx(math.cos(angle - other) ** 2, abs=1e-9)
     loss = a.polarisation_loss_db(a.LINEAR, a.LINEAR, share)
-    assert loss == pytest.approx(-10 * math.log10(max(math.cos(one - other) ** 2, 0.003)), abs=1e-4)
+    assert loss == pytest.approx(-10 * math.log10(max(math.cos(angle - other) ** 2, 0.003)), abs=1e-4)
 
 
 def test_circular_polarisations() -> None:

@@ -23,19 +23,19 @@ def simulated(share: float, period: float, quiet: float, jammed: float) -> float
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.7])
 def test_errors_of_strong_bursts_are_those_of_packets_that_are_hit(period: float, share: float) -> None:
     """A burst of one bit or more destroys its packet: what counts is whether packets meet bursts."""
-    found = burst_error(QPSK, BITS, AIRTIME, QUIET, JAMMED, share, period)
+    error = burst_error(QPSK, BITS, AIRTIME, QUIET, JAMMED, share, period)
     if share * period * BITS / AIRTIME < 30:  # bursts of few bits
-        assert found == pytest.approx(simulated(share, period, QUIET, JAMMED), abs=0.12)
+        assert error == pytest.approx(simulated(share, period, QUIET, JAMMED), abs=0.12)
     else:
-        assert found == pytest.approx(simulated(share, period, QUIET, JAMMED), abs=0.03)
-        assert found == pytest.approx(hit_probability(share, period, AIRTIME), abs=0.01)
+        assert error == pytest.approx(simulated(share, period, QUIET, JAMMED), abs=0.03)
+        assert error == pytest.approx(hit_probability(share, period, AIRTIME), abs=0.01)
 
 
 @pytest.mark.parametrize("jammed", [2.0, 4.0, 8.0])
 def test_errors_of_weak_bursts(jammed: float) -> None:
     for share, period in ((0.3, 1e-5), (0.3, 0.1), (0.05, 1.0)):
-        found = burst_error(QPSK, BITS, AIRTIME, QUIET, jammed, share, period)
-        assert found == pytest.approx(simulated(share, period, QUIET, jammed), abs=0.03)
+        error = burst_error(QPSK, BITS, AIRTIME, QUIET, jammed, share, period)
+        assert error == pytest.approx(simulated(share, period, QUIET, jammed), abs=0.03)
 
 
 def test_limits() -> None:

@@ -68,11 +68,11 @@ def test_links_of_a_network_with_little_traffic_are_up(duty: float) -> None:
 
 def test_traffic_that_destroys_most_packets_ends_links() -> None:
     """Half of the packets meet one of seven others, or of their receiver, at a duty of 4.2 %."""
-    found = []
+    lost = []
     for duty in (0.040, 0.045):
         with loaded(duty) as sim:
-            found.append(int(sim.radio.links().up.sum()))
-    assert found == [72, 0]
+            lost.append(int(sim.radio.links().up.sum()))
+    assert lost == [72, 0]
 
 
 def test_radios_that_are_always_on_add_to_the_noise() -> None:
@@ -129,9 +129,9 @@ def pair(interferers: list[dict[str, Any]], jammers: list[dict[str, Any]]) -> fl
     with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [{"name": "v", "model": "point"}]}) as sim:
         links, at, of = sim.radio.links(), sim.radio.number("b"), sim.radio.number("a")
         row = slice(links.start[at], links.start[at + 1])
-        found = float(links.per[row][links.peer[row] == of][0])
-        assert sim.radio.link("a", "b").per == pytest.approx(found, abs=1e-5)
-        return found
+        per = float(links.per[row][links.peer[row] == of][0])
+        assert sim.radio.link("a", "b").per == pytest.approx(per, abs=1e-5)
+        return per
 
 
 def interferer(k: int, distance: float, **changes: Any) -> dict[str, Any]:
@@ -171,8 +171,8 @@ def test_messages_collide_like_packets_of_links(messages: dict[str, Any]) -> Non
     """
     stations = [{"name": name, "position": [x, 0, 10], "radio": "t"} for name, x in (("a", 0), ("b", 100))]
     others = [interferer(k, 50.0 + k, duty=0.03) for k in range(8)]
-    given = {"header_bits": 0, "overhead": 0, "mailbox": 4096, "slot": 1e-5, **messages}
-    radio = {"types": {"t": TYPE}, "stations": [*stations, *others], "messages": given}
+    fields = {"header_bits": 0, "overhead": 0, "mailbox": 4096, "slot": 1e-5, **messages}
+    radio = {"types": {"t": TYPE}, "stations": [*stations, *others], "messages": fields}
     with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [{"name": "v", "model": "point"}]}) as sim:
         for bits in (8192, 819):
             before = len(sim.radio.received("b"))

@@ -47,7 +47,7 @@ def is_idle(slot: int, cycle: int, begin: int, length: int, unit: int = 64) -> b
     """Return whether no burst touches a slot or the DIFS before it; times in units, of which a slot has `unit`."""
     number = ((slot + 1) * unit - begin) // cycle
     begins = (begin + k * cycle for k in (number - 1, number))
-    return not any(one < (slot + 1) * unit and one + length + DIFS * unit > slot * unit for one in begins)
+    return not any(start < (slot + 1) * unit and start + length + DIFS * unit > slot * unit for start in begins)
 
 
 @given(st.integers(0, 300), st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
@@ -60,7 +60,7 @@ def test_sums_of_quotients(count: int, divisor: int, factor: int, offset: int) -
 def test_idle_slots_are_those_that_no_burst_touches(cycle: int, begin: int, length: int, first: int, data: Any) -> None:
     """Times in 64ths of a slot: bursts begin and end within slots."""
     begin, length = begin % cycle, min(length, cycle)
-    times = [one / 64 * SLOT for one in (cycle, begin, length)]
+    times = [span / 64 * SLOT for span in (cycle, begin, length)]
     denied = pattern(*times, anchor=data.draw(st.integers(0, first)))
     idle = [k for k in range(first, first + 400) if is_idle(k, cycle, begin, length)]
     last = data.draw(st.integers(first, first + 400))
@@ -76,32 +76,32 @@ def test_phases_stay_exact_in_long_runs() -> None:
     """After 10^5 s, or 1.5 x 10^8 cycles, idle slots are those of exact times."""
     slot, count = 5 * 10**9, 5000
     cycle, begin, length = 2134, 85, 854  # 64ths of a slot; no burst begins or ends with a slot
-    denied = pattern(*(one / 64 * SLOT for one in (cycle, begin, length)), anchor=slot)
-    found = [is_idle(k, cycle, begin, length) for k in range(slot, slot + count)]
-    assert idle_slots(denied, 0, slot, slot + count) == sum(found)
-    assert slot_after(denied, 0, slot, 0) == slot + found.index(True)
+    denied = pattern(*(span / 64 * SLOT for span in (cycle, begin, length)), anchor=slot)
+    idle = [is_idle(k, cycle, begin, length) for k in range(slot, slot + count)]
+    assert idle_slots(denied, 0, slot, slot + count) == sum(idle)
+    assert slot_after(denied, 0, slot, 0) == slot + idle.index(True)
 
 
 def saturated(denied: Any, seconds: float, window: int = 16, **fields: Any) -> Messages:
     """Return two radios of which the first has sent broadcasts of 1 ms all the time."""
     section = MessagesSection(window=(window, window), overhead=0.0, header_bits=0, queue=1024, mailbox=4096, **fields)
-    found = messages_over(links_of(BOTH), section)
-    connect(found, links_of(BOTH), denied=denied)
+    messages = messages_over(links_of(BOTH), section)
+    connect(messages, links_of(BOTH), denied=denied)
     now = 0.0
     while now < seconds:
-        for _ in range(1024 - int(found.state.queued[0])):
-            found.send(0, BROADCAST, b"", now, bits=1000)
+        for _ in range(1024 - int(messages.state.queued[0])):
+            messages.send(0, BROADCAST, b"", now, bits=1000)
         now += 0.5
-        found.advance(now)
-    return found
+        messages.advance(now)
+    return messages
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.8])
 def test_throughput_under_long_pulses_is_the_share_between_them(share: float) -> None:
-    found = saturated(pattern(1.0, 0.3, share, 2) if share else None, 10.0)
+    messages = saturated(pattern(1.0, 0.3, share, 2) if share else None, 10.0)
     each = 1e-3 + SLOT * (DIFS + 7.5)  # packet, DIFS, half the window
-    assert found.state.counts[TRANSMITTED, 0] == pytest.approx((1.0 - share) * 10.0 / each, rel=0.02)
-    assert found.state.counts[DELIVERED, 1] >= found.state.counts[TRANSMITTED, 0] - 1  # the last is on the air
+    assert messages.state.counts[TRANSMITTED, 0] == pytest.approx((1.0 - share) * 10.0 / each, rel=0.02)
+    assert messages.state.counts[DELIVERED, 1] >= messages.state.counts[TRANSMITTED, 0] - 1  # the last is on the air
 
 
 def test_contending_radios_share_the_time_between_pulses() -> None:
@@ -109,29 +109,29 @@ def test_contending_radios_share_the_time_between_pulses() -> None:
     n, window, bits, share, seconds = 5, 16, 1600, 0.4, 4.0
     fields = {"window": (window, window), "overhead": 0.0, "header_bits": 0, "queue": 1024, "lifetime": 1e3}
     hears = ~np.eye(n, dtype=bool)
-    found = messages_over(links_of(hears, sinr=20.0), MessagesSection(**fields), seed=3)
-    connect(found, links_of(hears, sinr=20.0), denied=pattern(0.5, 0.1, share * 0.5, n))
+    messages = messages_over(links_of(hears, sinr=20.0), MessagesSection(**fields), seed=3)
+    connect(messages, links_of(hears, sinr=20.0), denied=pattern(0.5, 0.1, share * 0.5, n))
     for radio in range(n):
         for _ in range(1024):
-            found.send(radio, BROADCAST, b"", 0.0, bits=bits)
-    found.advance(seconds)
-    assert (found.state.queued > 0).all()  # still saturated
+            messages.send(radio, BROADCAST, b"", 0.0, bits=bits)
+    messages.advance(seconds)
+    assert (messages.state.queued > 0).all()  # still saturated
     tau = 2.0 / (window + 1)
     busy, alone = 1.0 - (1.0 - tau) ** n, n * tau * (1.0 - tau) ** (n - 1)
     rate = alone / ((1.0 - busy) * SLOT + busy * (bits / 1e6 + DIFS * SLOT))
-    assert found.state.counts[DELIVERED].sum() / (n - 1) == pytest.approx((1.0 - share) * rate * seconds, rel=0.05)
+    assert messages.state.counts[DELIVERED].sum() / (n - 1) == pytest.approx((1.0 - share) * rate * seconds, rel=0.05)
 
 
 def test_packets_begin_between_pulses() -> None:
     """One packet at a time, as soon as it may: all begin outside of pulses and DIFS after them."""
     cycle, begin, length = 0.0137, 0.002, 0.006
     section = MessagesSection(window=(64, 64), overhead=0.0, header_bits=0, mailbox=4096)
-    found = messages_over(links_of(BOTH), section)
-    connect(found, links_of(BOTH), denied=pattern(cycle, begin, length, 2))
+    messages = messages_over(links_of(BOTH), section)
+    connect(messages, links_of(BOTH), denied=pattern(cycle, begin, length, 2))
     for k in range(400):
-        found.send(0, BROADCAST, b"", 0.05 * k, bits=100)
-        found.advance(0.05 * k + 0.05)
-    starts = np.array([one.arrived for one in found.received(1)]) - 1e-4
+        messages.send(0, BROADCAST, b"", 0.05 * k, bits=100)
+        messages.advance(0.05 * k + 0.05)
+    starts = np.array([message.arrived for message in messages.received(1)]) - 1e-4
     assert len(starts) == 400
     phase = (starts - begin) % cycle
     assert phase.min() > length + DIFS * SLOT - 1e-9
@@ -157,57 +157,58 @@ def test_a_radio_counts_on_where_it_was_after_a_time_without_access() -> None:
     section = MessagesSection(window=(64, 64), overhead=0.0, header_bits=0)
     starts = []
     for denied in (False, True):
-        found = messages_over(links_of(BOTH), section, seed=12)
-        found.send(0, BROADCAST, b"", 0.0, bits=1000)
-        found.advance(20 * SLOT)
+        messages = messages_over(links_of(BOTH), section, seed=12)
+        messages.send(0, BROADCAST, b"", 0.0, bits=1000)
+        messages.advance(20 * SLOT)
         if denied:
-            connect(found, links_of(BOTH), now=20 * SLOT, denied=closed(2))
-            found.advance(0.1)
-            assert found.busy and found.state.counts[TRANSMITTED, 0] == 0
-            connect(found, links_of(BOTH), now=0.1)
-        found.advance(0.2)
-        [message] = found.received(1)
+            connect(messages, links_of(BOTH), now=20 * SLOT, denied=closed(2))
+            messages.advance(0.1)
+            assert messages.busy and messages.state.counts[TRANSMITTED, 0] == 0
+            connect(messages, links_of(BOTH), now=0.1)
+        messages.advance(0.2)
+        [message] = messages.received(1)
         starts.append(round((message.arrived - 1e-3) / SLOT))
     assert starts[0] > 20
     assert starts[1] - round(0.1 / SLOT) == starts[0] - 20 + DIFS
 
 
 def test_packets_expire_while_the_channel_is_denied() -> None:
-    found = messages_over(links_of(BOTH), MessagesSection(queue=4, lifetime=1.0, energy=-70.0))
-    connect(found, links_of(BOTH), denied=closed(2))
+    messages = messages_over(links_of(BOTH), MessagesSection(queue=4, lifetime=1.0, energy=-70.0))
+    connect(messages, links_of(BOTH), denied=closed(2))
     for k in range(6):
-        found.send(0, 1, [k], 0.0)
+        messages.send(0, 1, [k], 0.0)
     for k in range(1, 11):
-        found.advance(0.2 * k)
-        connect(found, links_of(BOTH), now=0.2 * k, denied=closed(2))
-        counted = found.counted()
+        messages.advance(0.2 * k)
+        connect(messages, links_of(BOTH), now=0.2 * k, denied=closed(2))
+        counted = messages.counted()
         assert counted["queue_full"] == 2 and counted["expired"] == (4 if k > 5 else 0)
-    assert not found.busy and found.state.whole[PHASE, 0] == IDLE
-    found.send(0, 1, "new", 2.0)
-    found.advance(2.1)
-    connect(found, links_of(BOTH), now=2.1)
-    found.advance(2.2)
-    assert [one.data for one in found.received(1)] == ["new"]
-    assert found.state.counts[EXPIRED, 0] == 4 and found.counted()["transmitted"] == 2  # the message and its reply
+    assert not messages.busy and messages.state.whole[PHASE, 0] == IDLE
+    messages.send(0, 1, "new", 2.0)
+    messages.advance(2.1)
+    connect(messages, links_of(BOTH), now=2.1)
+    messages.advance(2.2)
+    assert [message.data for message in messages.received(1)] == ["new"]
+    assert messages.state.counts[EXPIRED, 0] == 4
+    assert messages.counted()["transmitted"] == 2  # the message and its reply
 
 
 def test_states_between_pulses_are_saved() -> None:
     denied = pattern(0.0137, 0.002, 0.009, 2)
-    one = saturated(denied, 1.0, window=1024, lifetime=1e3)
-    one.advance(1.0)
-    two = messages_over(links_of(BOTH), one.section)
+    first = saturated(denied, 1.0, window=1024, lifetime=1e3)
+    first.advance(1.0)
+    two = messages_over(links_of(BOTH), first.section)
     with pytest.raises(PaddockError, match="a radio has an event"):  # not without the pulses
-        load_messages(two, unpack(pack(save(one.state))), 1.0)
-    two.use(one.links)
-    load_messages(two, unpack(pack(save(one.state))), 1.0)
-    for found in (one, two):
+        load_messages(two, unpack(pack(save(first.state))), 1.0)
+    two.use(first.links)
+    load_messages(two, unpack(pack(save(first.state))), 1.0)
+    for messages in (first, two):
         for k in range(21):
-            found.advance(1.0 + 0.05 * k)
-    assert digest(save(one.state)) == digest(save(two.state))
-    three = messages_over(links_of(BOTH), one.section)
-    three.use(one.links)
+            messages.advance(1.0 + 0.05 * k)
+    assert digest(save(first.state)) == digest(save(two.state))
+    three = messages_over(links_of(BOTH), first.section)
+    three.use(first.links)
     load_messages(three, unpack(pack(save(two.state))), 2.0)
-    assert digest(save(three.state)) == digest(save(one.state))
+    assert digest(save(three.state)) == digest(save(first.state))
 
 
 def test_thresholds() -> None:
@@ -216,5 +217,5 @@ def test_thresholds() -> None:
     bursts[BURST], bursts[SHARE], bursts[PERIOD] = 0.6, 0.5, 0.1
     bursts[CYCLE], bursts[LENGTH] = 0.1, 0.05
     steady = np.array([0.3, 0.4, 1.0, 0.0])
-    found = denied_slots(bursts, steady, np.array([1.0, 1.0, 1.0, np.inf]), SLOT, DIFS, 0)
-    assert (found[REPEATS] == [0, ceil(0.1 / SLOT) * 2**20, CLOSED, 0]).all()
+    slots = denied_slots(bursts, steady, np.array([1.0, 1.0, 1.0, np.inf]), SLOT, DIFS, 0)
+    assert (slots[REPEATS] == [0, ceil(0.1 / SLOT) * 2**20, CLOSED, 0]).all()

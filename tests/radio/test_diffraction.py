@@ -79,8 +79,8 @@ def test_edges_beside_the_main_one() -> None:
 def test_single_ridge_is_a_knife_edge() -> None:
     for height in (-3.0, 0.0, 12.0, 40.0):
         expected = d.knife_edge_db(height * math.sqrt(2.0 / WAVELENGTH * (1.0 / 400.0 + 1.0 / 600.0)))
-        found = loss(ridge(100.0, 50.0 + height), (-300.0, 0.0, 50.0), (700.0, 0.0, 50.0))
-        assert found == pytest.approx(expected, abs=0.01)
+        ridge_loss = loss(ridge(100.0, 50.0 + height), (-300.0, 0.0, 50.0), (700.0, 0.0, 50.0))
+        assert ridge_loss == pytest.approx(expected, abs=0.01)
 
 
 def profile_deygout(relief: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
@@ -114,14 +114,14 @@ def profile_deygout(relief: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
 def test_terrain_against_the_same_construction_with_arrays() -> None:
     random = np.random.default_rng(7)
     relief = 25.0 * np.sin(X / 130.0) * np.cos(Y / 170.0) + 20.0 * np.sin(X / 400.0 + Y / 300.0)
-    found, expected = [], []
+    rows, expected = [], []
     for _ in range(150):
         a, b = random.uniform(-990.0, 990.0, 3), random.uniform(-990.0, 990.0, 3)
         a[2], b[2] = random.uniform(10.0, 50.0, 2)
-        found.append(loss(relief, a, b))
+        rows.append(loss(relief, a, b))
         expected.append(profile_deygout(relief, a, b))
-    assert found == pytest.approx(expected, abs=1e-6)
-    assert 30 < np.count_nonzero(found) < 140
+    assert rows == pytest.approx(expected, abs=1e-6)
+    assert 30 < np.count_nonzero(rows) < 140
 
 
 def test_terrain_in_python_is_the_compiled_one() -> None:
@@ -132,10 +132,10 @@ def test_terrain_in_python_is_the_compiled_one() -> None:
 
 
 @given(st.floats(-900.0, 900.0), st.floats(-900.0, 900.0), st.floats(1.0, 100.0), st.floats(1.0, 100.0))
-def test_terrain_is_reciprocal(x: float, y: float, one: float, other: float) -> None:
+def test_terrain_is_reciprocal(x: float, y: float, height: float, other: float) -> None:
     relief = 40.0 * np.exp(-((X / 150.0) ** 2) - (Y / 300.0) ** 2)
-    there = loss(relief, (x, y, one), (-x + 1.0, 20.0, other))
-    assert loss(relief, (-x + 1.0, 20.0, other), (x, y, one)) == pytest.approx(there, abs=1e-6)
+    there = loss(relief, (x, y, height), (-x + 1.0, 20.0, other))
+    assert loss(relief, (-x + 1.0, 20.0, other), (x, y, height)) == pytest.approx(there, abs=1e-6)
 
 
 def test_level_and_tilted_ground_add_nothing_to_models_that_contain_the_ground() -> None:

@@ -52,14 +52,14 @@ def move(radios: Radios, seed: int) -> None:
         radios.place(part, poses)
 
 
-def matrix(found: Disturbances) -> Floats:
+def matrix(disturbances: Disturbances) -> Floats:
     """Return the powers (mW) as receivers x transmitters."""
-    n = len(found.first)
+    n = len(disturbances.first)
     made = np.zeros((n, n))
     for i in range(n):
-        row = slice(found.first[i], found.first[i] + found.many[i])
-        assert (np.diff(found.peer[row]) > 0).all()
-        made[i, found.peer[row]] = found.part[row]
+        row = slice(disturbances.first[i], disturbances.first[i] + disturbances.many[i])
+        assert (np.diff(disturbances.peer[row]) > 0).all()
+        made[i, disturbances.peer[row]] = disturbances.part[row]
     return made
 
 
@@ -80,8 +80,8 @@ def all_pairs(radios: Radios) -> Floats:
 @pytest.mark.parametrize("fading", [None, {"rician": 6.0}])
 def test_they_are_those_of_all_pairs(fading: Any) -> None:
     """Bands overlap by a quarter, in full, and not at all; after a move, and at the places before it."""
-    given = {} if fading is None else {"default": {"fading": fading, "shadowing": {"sigma": 4.0, "distance": 50.0}}}
-    radios, update, tables = radios_in_a_town(60, **given)
+    types = {} if fading is None else {"default": {"fading": fading, "shadowing": {"sigma": 4.0, "distance": 50.0}}}
+    radios, update, tables = radios_in_a_town(60, **types)
     finder = DisturbanceUpdate(update, update.keep - update.margin)
     first, placed = matrix(finder.find(placed_radios(radios), tables)), placed_radios(radios)
     move(radios, 8)
@@ -101,11 +101,11 @@ def test_radios_follow_their_channels_and_new_ones_wait_for_an_update() -> None:
     finder, placed = DisturbanceUpdate(update, update.keep - update.margin), placed_radios(radios)
     apart = placed.copy()
     apart[-1, 40:80] = 2.45e9
-    found = matrix(finder.find(apart, tables))
-    assert not found[:40, 40:80].any() and found[:40, 80:].any()
+    pairs = matrix(finder.find(apart, tables))
+    assert not pairs[:40, 40:80].any() and pairs[:40, 80:].any()
     placed[:, 100:] = unplaced_radios(radios)[:, 100:]
-    found = matrix(finder.find(placed, tables))
-    assert not found[100:].any() and not found[:, 100:].any()
+    pairs = matrix(finder.find(placed, tables))
+    assert not pairs[100:].any() and not pairs[:, 100:].any()
     radios.table[:3, : radios.n] = 0.0
     radios.table[:3, 100:] = placed[:3, :20]
     assert not matrix(finder.find(unplaced_radios(radios), tables)).any()
@@ -129,11 +129,12 @@ def test_links_count_once_and_others_are_sensed_by_their_energy() -> None:
     linked[np.repeat(np.arange(n), np.diff(links.start)), links.peer] = True
     assert len(air.peer) == linked.sum() and air.decodes.sum() == links.up.sum()
     heard = np.where(every > 0.0, every >= 10.0**-7.0, every <= -(10.0**-6.5))
-    for start, peer, power, sensed, found in (
+    for start, peer, power, sensed, expected in (
         (air.start, air.peer, air.power, air.sensed, linked),
         (air.other_start, air.other_peer, np.abs(air.other_power), air.other_power < 0.0, (every != 0.0) & ~linked),
     ):
         rows = np.repeat(np.arange(n), np.diff(start))
-        assert (np.diff(peer)[np.diff(rows) == 0] > 0).all() and len(rows) == found.sum() and found[peer, rows].all()
+        assert (np.diff(peer)[np.diff(rows) == 0] > 0).all()
+        assert len(rows) == expected.sum() and expected[peer, rows].all()
         assert power == pytest.approx(np.abs(every[peer, rows]), rel=1e-9)
         assert (sensed == heard[peer, rows]).all() and 0 < sensed.sum() < len(rows)

@@ -77,9 +77,9 @@ def phasors_of(streams: np.ndarray, places: np.ndarray, seed: int = 5) -> np.nda
     return phasors
 
 
-def fields_of(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def fields_of(rows: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The diffuse field of many links, complex, from phasors of their ends, in NumPy."""
-    a, b = one[:, 0] + 1j * one[:, 1], other[:, 0] + 1j * other[:, 1]
+    a, b = rows[:, 0] + 1j * rows[:, 1], other[:, 0] + 1j * other[:, 1]
     return (a * b).sum(axis=1) / math.sqrt(f.WAVES)
 
 
@@ -158,8 +158,8 @@ def test_autocorrelation_is_that_of_clarke(direction: tuple[float, float]) -> No
     for d in (0.01, 0.03, 0.048, 0.08, 0.125, 0.3):  # m; a wavelength is 0.125
         moved = places + d * np.array([*direction, 0.0])[:, None]
         after = phasors_of(streams, moved)
-        one = np.mean(start.conj() * fields_of(after[:n], before[n:]))
-        assert one == pytest.approx(special.j0(K * d), abs=0.04)
+        correlation = np.mean(start.conj() * fields_of(after[:n], before[n:]))
+        assert correlation == pytest.approx(special.j0(K * d), abs=0.04)
         both = np.mean(start.conj() * fields_of(after[:n], after[n:]))
         assert both == pytest.approx(special.j0(K * d) ** 2, abs=0.04)
 
@@ -208,11 +208,11 @@ def test_doppler_of_the_direct_path() -> None:
 
 @settings(max_examples=20)
 @given(STREAMS, STREAMS, STREAMS, PLACES, PLACES, st.sampled_from([f.RAYLEIGH, f.RICIAN, f.NAKAGAMI]))
-def test_links_are_reciprocal(seed: int, one: int, other: int, a: tuple, b: tuple, kind: int) -> None:
-    there = fading_of(seed, one, other, *a, *b, K, kind, 2.0)
-    assert fading_of(seed, other, one, *b, *a, K, kind, 2.0) == there
-    shadow = shadowing_of(seed, one, *a, *b, 6.0, 30.0)
-    assert shadowing_of(seed, one, *b, *a, 6.0, 30.0) == shadow
+def test_links_are_reciprocal(seed: int, radio: int, other: int, a: tuple, b: tuple, kind: int) -> None:
+    there = fading_of(seed, radio, other, *a, *b, K, kind, 2.0)
+    assert fading_of(seed, other, radio, *b, *a, K, kind, 2.0) == there
+    shadow = shadowing_of(seed, radio, *a, *b, 6.0, 30.0)
+    assert shadowing_of(seed, radio, *b, *a, 6.0, 30.0) == shadow
 
 
 def test_one_link_is_the_same_in_python_compiled_and_in_tables() -> None:
@@ -309,7 +309,7 @@ def test_shadowing_gains_are_limited_to_what_the_reach_of_links_allows_for() -> 
         sums = (sums + sums.T)[np.triu_indices(1200, 1)]
         values += [f.shadow_db(total, 500.0, 8.0, 30.0) for total in sums[::20].tolist()]
         values += [f.shadow_db(total, 500.0, 8.0, 30.0) for total in (sums.min(), sums.max())]
-    found = np.array(values) / 8.0
-    assert found.max() == 3.0 == f.SHADOW_GAIN and found.min() < -4.0
-    assert (found == 3.0).mean() == pytest.approx(0.00135, rel=0.25)
-    assert found.mean() == pytest.approx(0.0, abs=0.02) and found.std() == pytest.approx(1.0, abs=0.02)
+    deviations = np.array(values) / 8.0
+    assert deviations.max() == 3.0 == f.SHADOW_GAIN and deviations.min() < -4.0
+    assert (deviations == 3.0).mean() == pytest.approx(0.00135, rel=0.25)
+    assert deviations.mean() == pytest.approx(0.0, abs=0.02) and deviations.std() == pytest.approx(1.0, abs=0.02)

@@ -144,11 +144,11 @@ def test_the_fix_is_lost_below_28_db_and_returns_after_the_reacquisition() -> No
     for _ in range(20):  # strong enough to be tracked, too weak to be found again
         reading, memory = sample(memory, Signal(cn0=ACQUIRED - 1.0))
         assert reading.fix == 0.0
-    found = []
+    rows = []
     for _ in range(15):
         reading, memory = sample(memory, Signal())
-        found.append(reading.fix)
-    assert found.index(3.0) == 9  # the tenth sample at 5 Hz: 2 s
+        rows.append(reading.fix)
+    assert rows.index(3.0) == 9  # the tenth sample at 5 Hz: 2 s
 
 
 def test_satellites_fall_one_by_one() -> None:
@@ -160,8 +160,8 @@ def test_noise_grows_as_the_signals_weaken() -> None:
     spread = {}
     for cn0 in (44.5, 38.0, 30.0):
         draws = [sample(BLANK, Signal(cn0=cn0), tick, Options(walk=0.0))[0] for tick in range(3000)]
-        assert draws[0].horizontal_error == pytest.approx(np.std([one.x for one in draws]), rel=0.05)
-        assert draws[0].vertical_error == pytest.approx(np.std([one.z for one in draws]), rel=0.05)
+        assert draws[0].horizontal_error == pytest.approx(np.std([draw.x for draw in draws]), rel=0.05)
+        assert draws[0].vertical_error == pytest.approx(np.std([draw.z for draw in draws]), rel=0.05)
         spread[cn0] = draws[0].horizontal_error
     assert spread[44.5] == 0.5
     added = code_variance(38.0) - code_variance(44.5)

@@ -51,20 +51,20 @@ def test_neighbours_that_were_heard_count_as_seen_ones(ages: float, sees: float,
     assert spec is not None
     options, n = defaults_of(find_rule("flock").options), 12
     poses, heard = fleet(n, ages, slots)
-    seen, found = np.zeros((3, n)), np.zeros((3, n))
+    seen, received = np.zeros((3, n)), np.zeros((3, n))
     NeighbourGrid(spec).run(poses, n, 8.0, options, seen)
-    visit_heard(spec, poses, heard, sees, 8.0, options, found)
+    visit_heard(spec, poses, heard, sees, 8.0, options, received)
     assert np.abs(seen).max() > 0.1
-    assert found == pytest.approx(seen, abs=1e-9)
+    assert received == pytest.approx(seen, abs=1e-9)
 
 
 def test_states_that_are_too_old_do_not_count() -> None:
     spec = find_rule("flock").neighbours
     assert spec is not None
-    options, found = defaults_of(find_rule("flock").options), np.ones((3, 5))
+    options, mask = defaults_of(find_rule("flock").options), np.ones((3, 5))
     poses, heard = fleet(5, 1.1)
-    visit_heard(spec, poses, heard, HEARD_STATES, 50.0, options, found)
-    assert (found == 0.0).all()
+    visit_heard(spec, poses, heard, HEARD_STATES, 50.0, options, mask)
+    assert (mask == 0.0).all()
 
 
 def test_targets_as_heard_and_predicted() -> None:

@@ -17,10 +17,11 @@ from paddock.radio.links.paths import PathTables, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
 from paddock.radio.links.rows import decibels_of, longest_square
 from paddock.radio.links.survey import far_interference
-from paddock.radio.links.table import Links, no_links
+from paddock.radio.links.table import no_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import FittedRadio
+from paddock.wire.radio_results import Links
 
 LIGHT = 299_792_458.0
 TYPES = {
@@ -57,8 +58,8 @@ def all_pairs(radios: Radios, exponent: float = 2.0) -> tuple[Floats, Floats]:
     table, n = radios.table, radios.n
     apart = np.linalg.norm(table[:3, :n, None] - table[:3, None, :n], axis=0)
     f, width = table[COLUMN.frequency, :n], table[COLUMN.bandwidth, :n]
-    one = 20.0 * np.log10(4.0 * np.pi * f / LIGHT)  # free space at 1 m
-    loss = one + 10.0 * exponent * np.log10(np.maximum(apart, 1e-3))
+    losses = 20.0 * np.log10(4.0 * np.pi * f / LIGHT)  # free space at 1 m
+    loss = losses + 10.0 * exponent * np.log10(np.maximum(apart, 1e-3))
     power = 10.0 ** ((table[COLUMN.power, :n] - loss) / 10.0)
     top = np.minimum((f + width / 2)[:, None], (f + width / 2)[None])
     bottom = np.maximum((f - width / 2)[:, None], (f - width / 2)[None])
@@ -84,9 +85,9 @@ def test_links_are_those_of_all_pairs(exponent: float) -> None:
     same = np.abs(table[COLUMN.frequency, :n, None] - table[COLUMN.frequency, None, :n]) < 1.0
     heard = same & ~np.eye(n, dtype=bool) & (dbm >= table[COLUMN.sensitivity, :n, None] - 3.0)
     rows = receivers(links)
-    found = np.zeros_like(heard)
-    found[rows, links.peer] = True
-    assert (found == heard).all() and found.sum() > 1000
+    compiled = np.zeros_like(heard)
+    compiled[rows, links.peer] = True
+    assert (compiled == heard).all() and compiled.sum() > 1000
     assert (np.diff(links.peer)[np.diff(rows) == 0] > 0).all()  # ascending within a row
     assert links.power == pytest.approx(dbm[rows, links.peer], abs=1e-9)
 
@@ -116,7 +117,7 @@ def collided(radios: Radios, power: Floats, share: Floats, rows: Any, peers: Any
 
     Powers that would cause 50 % packet errors destroy packets; both are compared as levels.
     """
-    table, found = radios.table[:, : radios.n], np.zeros(len(rows))
+    table, sums = radios.table[:, : radios.n], np.zeros(len(rows))
     duty, bits = table[COLUMN.duty], table[COLUMN.bits]
     airtime = bits * table[COLUMN.spread] / table[COLUMN.bandwidth]
     reach = table[COLUMN.sensitivity] - 6.0  # dBm: weaker ones are left out
@@ -131,8 +132,8 @@ def collided(radios: Radios, power: Floats, share: Floats, rows: Any, peers: Any
         lost = 0.5 * erfc(np.sqrt(power[i, j] / (noise + steady) * spread))
         harms[i] = True  # it does not hear while it transmits
         idle = (1.0 - duty[harms]) * np.exp(-airtime[i] * duty[harms] / (1.0 - duty[harms]) / airtime[harms])
-        found[k] = 1.0 - (1.0 - lost) ** bits[i] * np.prod(idle)
-    return found
+        sums[k] = 1.0 - (1.0 - lost) ** bits[i] * np.prod(idle)
+    return sums
 
 
 def test_radios_that_are_alike_have_the_links_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,25 +145,25 @@ def test_radios_that_are_alike_have_the_links_of_others(monkeypatch: pytest.Monk
     random, poses = np.random.default_rng(9), np.zeros((13, 300))
     poses[:2], poses[2], poses[6] = random.uniform(0.0, 900.0, (2, 300)), random.uniform(20.0, 60.0, 300), 1.0
     moves = random.normal(0.0, 2.0, (6, 3, 300)) + np.array([[20.0], [5.0], [0.0]])  # mostly together
-    found: list[list[Links]] = []
+    results: list[list[Links]] = []
     for alike in (True, False):
         if not alike:
             monkeypatch.setattr(link_update, "_common_share", lambda seen: np.zeros(0))
         update, known = LinkUpdate(radios, classes, paths, 3.0, 3.0, np.inf), no_links(300)
-        found.append([])
+        results.append([])
         for k in range(len(moves)):
             moved = poses.copy()
             moved[:3] += moves[: k + 1].sum(axis=0)
             radios.place(radios.parts[0], moved)
             known = update.run(k, np.zeros(300), known.bursts, known)
-            found[-1].append(known)
+            results[-1].append(known)
         assert (len(update.candidates.share) == 1) == alike
-    for one, two in zip(*found, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True)) and len(one.peer) > 1000
+    for first, two in zip(*results, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(first, two, strict=True)) and len(first.peer) > 1000
     dbm = 10.0 * np.log10(all_pairs(radios)[0])
     heard = (dbm >= -73.0) & ~np.eye(300, dtype=bool)
-    rows = receivers(found[0][-1])
-    assert np.array_equal(np.flatnonzero(heard), rows * 300 + found[0][-1].peer)
+    rows = receivers(results[0][-1])
+    assert np.array_equal(np.flatnonzero(heard), rows * 300 + results[0][-1].peer)
 
 
 @given(st.floats(-60.0, 60.0), st.floats(1.0, 1e5), st.floats(-120.0, 0.0))
@@ -207,12 +208,12 @@ def test_threads_do_not_matter() -> None:
     if available_threads() < 2:
         pytest.skip("one core")
     radios, update = town(300, 1200.0)
-    found = []
+    rows = []
     for count in (1, 2):
         limit_threads(count)
-        found.append(update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n)))
-    for one, two in zip(*found, strict=True):
-        assert np.array_equal(one, two)
+        rows.append(update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n)))
+    for first, two in zip(*rows, strict=True):
+        assert np.array_equal(first, two)
 
 
 def test_hysteresis() -> None:
@@ -237,7 +238,7 @@ def test_positions_that_are_not_finite_affect_no_other() -> None:
     radios, update = town(60, 400.0)
     wanted = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
     radios.table[0, 5] = np.nan
-    found = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
-    assert found.start[6] == found.start[5] and 5 not in found.peer
+    links = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
+    assert links.start[6] == links.start[5] and 5 not in links.peer
     keep = (receivers(wanted) != 5) & (wanted.peer != 5)
-    assert np.array_equal(found.peer, wanted.peer[keep]) and np.array_equal(found.power, wanted.power[keep])
+    assert np.array_equal(links.peer, wanted.peer[keep]) and np.array_equal(links.power, wanted.power[keep])

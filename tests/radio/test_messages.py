@@ -28,7 +28,7 @@ JSON = st.recursive(
 def test_contents_return_as_they_were(data: Any) -> None:
     content, values = encoded(data)
     assert decoded(content) == data
-    numbers = isinstance(data, list) and len(data) <= 10 and all(type(one) in (int, float) for one in data)
+    numbers = isinstance(data, list) and len(data) <= 10 and all(type(content) in (int, float) for content in data)
     assert values == (data if numbers else [])
 
 
@@ -44,28 +44,28 @@ def busy_messages(seed: int) -> Messages:
     n, draw = 8, np.random.default_rng(seed)
     heard = draw.random((n, n)) < 0.6
     np.fill_diagonal(heard, False)
-    found = messages_over(links_of(heard, per=draw.random((n, n)) * 0.3), MessagesSection(queue=4, mailbox=6), seed)
+    messages = messages_over(links_of(heard, per=draw.random((n, n)) * 0.3), MessagesSection(queue=4, mailbox=6), seed)
     for k in range(60):
         goal = int(draw.integers(-1, n))
         source = int(draw.integers(n))
-        found.send(source, goal if goal != source else c.BROADCAST, bytes(int(draw.integers(1, 200))), 1e-3 * k)
-        found.advance(1e-3 * k)
-    return found
+        messages.send(source, goal if goal != source else c.BROADCAST, bytes(int(draw.integers(1, 200))), 1e-3 * k)
+        messages.advance(1e-3 * k)
+    return messages
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000))
 def test_restored_messages_continue_equally(seed: int) -> None:
-    found = busy_messages(seed)
-    saved = unpack(pack(save(found.state)))
-    other = messages_over(links_of(np.zeros((8, 8))), found.section, seed)
+    messages = busy_messages(seed)
+    saved = unpack(pack(save(messages.state)))
+    other = messages_over(links_of(np.zeros((8, 8))), messages.section, seed)
     load_messages(other, saved, 0.059)
-    assert digest(save(other.state)) == digest(save(found.state))
-    other.links, other.routes = found.links, found.routes
-    for one in (found, other):
-        one.advance(0.5)
-    assert digest(save(other.state)) == digest(save(found.state))
-    assert found.received(3) == other.received(3)
+    assert digest(save(other.state)) == digest(save(messages.state))
+    other.links, other.routes = messages.links, messages.routes
+    messages.advance(0.5)
+    other.advance(0.5)
+    assert digest(save(other.state)) == digest(save(messages.state))
+    assert messages.received(3) == other.received(3)
 
 
 @settings(max_examples=15, deadline=None)
@@ -75,23 +75,23 @@ def test_all_traffic_ends_and_every_message_is_accounted_for(seed: int, relinked
 
     Both: the sender gives up if all acknowledgements are lost.
     """
-    found = busy_messages(seed)
+    messages = busy_messages(seed)
     if relinked:  # links that change while packets are on the air
         draw = np.random.default_rng(seed + 1)
         heard = draw.random((8, 8)) < 0.4
         np.fill_diagonal(heard, False)
-        connect(found, links_of(heard, per=0.2), now=0.0601)
-    found.advance(60.0)
-    w = found.state.whole
-    assert not found.busy
+        connect(messages, links_of(heard, per=0.2), now=0.0601)
+    messages.advance(60.0)
+    w = messages.state.whole
+    assert not messages.busy
     for row in (c.SENSED, c.SIGNALS, c.REPLY):
         assert (w[row] == 0).all()
-    assert (found.state.queued == 0).all()
-    assert (w[c.LOCK] == -1).all() and (found.state.real[c.ENERGY] == 0.0).all()
+    assert (messages.state.queued == 0).all()
+    assert (w[c.LOCK] == -1).all() and (messages.state.real[c.ENERGY] == 0.0).all()
     assert (w[c.UNTIL] == c.NEVER).all() and (w[c.REPLY_AT] == c.NEVER).all()
-    counted = found.counted()
+    counted = messages.counted()
     dropped = sum(counted[reason] for reason in ("queue_full", "no_route", "lost", "ttl", "expired"))
-    assert found.state.number == 60 and counted["delivered"] + dropped >= 50
+    assert messages.state.number == 60 and counted["delivered"] + dropped >= 50
 
 
 CRAFTED = [
@@ -115,14 +115,14 @@ CRAFTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "place", "value", "message"), CRAFTED)
-def test_crafted_states_are_refused(name: str, place: tuple[int, ...], value: float, message: str) -> None:
-    found = busy_messages(4)
-    saved = unpack(pack(save(found.state)))
-    other = messages_over(links_of(np.zeros((8, 8))), found.section)
-    if place:
+@pytest.mark.parametrize(("name", "position", "value", "message"), CRAFTED)
+def test_crafted_states_are_refused(name: str, position: tuple[int, ...], value: float, message: str) -> None:
+    messages = busy_messages(4)
+    saved = unpack(pack(save(messages.state)))
+    other = messages_over(links_of(np.zeros((8, 8))), messages.section)
+    if position:
         saved[name] = saved[name].copy()
-        saved[name][place] = value
+        saved[name][position] = value
     else:
         saved[name] = value
     with pytest.raises(PaddockError, match=message):
@@ -132,9 +132,9 @@ def test_crafted_states_are_refused(name: str, place: tuple[int, ...], value: fl
 @pytest.mark.parametrize("slot", [0, 99, 10**6, c.NEVER - 1])
 def test_events_at_impossible_times_are_refused_and_end(slot: int) -> None:
     """Slot 99 is before the present, the others are after the longest packet; the channel ends in any case."""
-    found = busy_messages(4)
-    saved = save(found.state)
-    other = messages_over(links_of(np.zeros((8, 8))), found.section)
+    messages = busy_messages(4)
+    saved = save(messages.state)
+    other = messages_over(links_of(np.zeros((8, 8))), messages.section)
     for row in (c.UNTIL, c.REPLY_AT):
         for radio in range(8):
             broken = {**saved, "whole": saved["whole"].copy()}
@@ -148,23 +148,23 @@ def test_events_at_impossible_times_are_refused_and_end(slot: int) -> None:
 
 
 def test_states_that_lack_a_part_are_refused() -> None:
-    found = busy_messages(4)
-    saved = save(found.state)
+    messages = busy_messages(4)
+    saved = save(messages.state)
     for name in saved:
         with pytest.raises(PaddockError, match=f"the field '{name}' is missing"):
-            load_messages(found, {key: one for key, one in saved.items() if key != name}, 0.059)
+            load_messages(messages, {key: part for key, part in saved.items() if key != name}, 0.059)
 
 
 def test_airtime_is_that_of_packets_and_acknowledgements() -> None:
     """1 Mbit/s, slots of 20 us: a packet of 272 + 8000 bits and 0.1 ms takes 419 slots, an acknowledgement 11."""
-    found = messages_over(links_of(~np.eye(2, dtype=bool)), MessagesSection())
-    found.send(0, 1, bytes(1000), 0.0)
-    found.advance(0.004)
-    first = found.airtimes(0.004)
+    messages = messages_over(links_of(~np.eye(2, dtype=bool)), MessagesSection())
+    messages.send(0, 1, bytes(1000), 0.0)
+    messages.advance(0.004)
+    first = messages.airtimes(0.004)
     assert 0.0 < first[0] < 0.004 and first[1] == 0.0
-    found.advance(0.1)
-    assert first + found.airtimes(0.1) == pytest.approx([419 * 2e-5, 11 * 2e-5])
-    assert found.airtimes(0.2).tolist() == [0.0, 0.0]
+    messages.advance(0.1)
+    assert first + messages.airtimes(0.1) == pytest.approx([419 * 2e-5, 11 * 2e-5])
+    assert messages.airtimes(0.2).tolist() == [0.0, 0.0]
 
 
 def test_streams_of_others_do_not_change_a_link() -> None:
@@ -174,39 +174,39 @@ def test_streams_of_others_do_not_change_a_link() -> None:
         heard = np.zeros((n, n), bool)
         for k in range(0, n - 1, 2):
             heard[k, k + 1] = heard[k + 1, k] = True
-        found = messages_over(links_of(heard, per=0.4), MessagesSection(retries=1), 9)
+        messages = messages_over(links_of(heard, per=0.4), MessagesSection(retries=1), 9)
         for k in range(40):
             for source in range(0, n - 1, 2):
-                found.send(source, source + 1, bytes(100), 0.01 * k)
-            found.advance(0.01 * k)
-        return [one.arrived for one in found.received(1)]
+                messages.send(source, source + 1, bytes(100), 0.01 * k)
+            messages.advance(0.01 * k)
+        return [message.arrived for message in messages.received(1)]
 
     assert arrivals(2) == arrivals(6)
 
 
 def test_radios_that_leave_take_their_packets_along() -> None:
     n = 4
-    found = messages_over(links_of(~np.eye(n, dtype=bool)), MessagesSection())
-    found.send(3, 0, "arrives", 0.0)
-    found.advance(0.1)
-    found.send(0, 1, "lost", 0.1)
-    found.send(0, 3, "kept", 0.1)
-    keep_radios(found, np.array([0, 2, 3]), 0.1)
-    assert found.counted()["no_route"] == 1
-    connect(found, links_of(~np.eye(3, dtype=bool)), now=0.1)
-    found.advance(0.3)
-    assert [one.data for one in found.received(2)] == ["kept"]
-    assert [(one.data, one.source) for one in found.received(0)] == [("arrives", 2)]
-    assert found.devices.streams.tolist() == [STREAM, 3 * STREAM, 4 * STREAM]
+    messages = messages_over(links_of(~np.eye(n, dtype=bool)), MessagesSection())
+    messages.send(3, 0, "arrives", 0.0)
+    messages.advance(0.1)
+    messages.send(0, 1, "lost", 0.1)
+    messages.send(0, 3, "kept", 0.1)
+    keep_radios(messages, np.array([0, 2, 3]), 0.1)
+    assert messages.counted()["no_route"] == 1
+    connect(messages, links_of(~np.eye(3, dtype=bool)), now=0.1)
+    messages.advance(0.3)
+    assert [message.data for message in messages.received(2)] == ["kept"]
+    assert [(message.data, message.source) for message in messages.received(0)] == [("arrives", 2)]
+    assert messages.devices.streams.tolist() == [STREAM, 3 * STREAM, 4 * STREAM]
 
 
 def test_beacons_keep_the_newest_state_of_each_sender() -> None:
     n = 4
-    found = messages_over(links_of(~np.eye(n, dtype=bool)), MessagesSection(beacons={"neighbours": 2, "rate": 10}))
+    messages = messages_over(links_of(~np.eye(n, dtype=bool)), MessagesSection(beacons={"neighbours": 2, "rate": 10}))
     states = np.zeros((n, 10))
     for k in range(3):
         states[:, 0] = 10.0 * k + np.arange(n)
-        found.beacon(np.arange(n - (k == 2)), states[: n - (k == 2)], 0.1 * k)
-        found.advance(0.1 * k + 0.1)
-    heard = dict(zip(found.state.heard[0].tolist(), found.state.heard_real[0, :, :2].tolist(), strict=True))
+        messages.beacon(np.arange(n - (k == 2)), states[: n - (k == 2)], 0.1 * k)
+        messages.advance(0.1 * k + 0.1)
+    heard = dict(zip(messages.state.heard[0].tolist(), messages.state.heard_real[0, :, :2].tolist(), strict=True))
     assert heard == {1: [0.2, 21.0], 2: [0.2, 22.0]}  # the oldest, that of 3, was replaced

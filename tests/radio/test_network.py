@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 def rows_of(per: Any, up: Any) -> Rows:
     """Return the rows of a matrix (receiver, transmitter) of error rates; NaN: not heard."""
     peers = [np.flatnonzero(~np.isnan(row)) for row in per]
-    start = np.concatenate([[0], np.cumsum([len(one) for one in peers])])
+    start = np.concatenate([[0], np.cumsum([len(row) for row in peers])])
     flat = np.concatenate([*peers, np.zeros(0, np.int64)]).astype(np.int32)
     receiver = np.repeat(np.arange(len(per)), np.diff(start))
     return Rows(start, flat, per[receiver, flat], up[receiver, flat].astype(np.uint8))
@@ -57,8 +57,8 @@ def test_contact_equals_networkx(n: int, density: float, stations: int, slots: i
     parts = {k: part for part in nx.connected_components(graph) for k in part}
     expected = [any(k >= slots * n for k in parts[radio]) for radio in range(slots * n)]
     given_rows = rows.start, rows.peer.astype(np.int64), rows.per, rows.up, owner, slots * n
-    for found in (contacts(*given_rows), contacts.plain(*given_rows)):
-        assert found[: slots * n].astype(bool).tolist() == expected
+    for network in (contacts(*given_rows), contacts.plain(*given_rows)):
+        assert network[: slots * n].astype(bool).tolist() == expected
 
 
 @settings(max_examples=40, deadline=None)

@@ -37,9 +37,9 @@ def built(*entries: Obstacle) -> Buildings:
 def through(buildings: Buildings, a: Any, b: Any) -> float:
     ends = tuple(map(float, a)), tuple(map(float, b))
     arguments: Any = (*ends, FREQUENCY, buildings, FLAT, False, False, 0.0)
-    found = obstructed(*arguments)
-    assert obstruction_db(*arguments) == found
-    return found
+    loss = obstructed(*arguments)
+    assert obstruction_db(*arguments) == loss
+    return loss
 
 
 def j(v: float) -> float:
@@ -54,8 +54,8 @@ def v(height: float, near: float, far: float) -> float:
 def test_materials_cost_their_thickness() -> None:
     wall = (0.0, 0.0, 0.4, 400.0, 50.0)
     for material, rate in (("concrete", 15.0), ("wood", 5.0), ("vegetation", 0.5), ("glass", 2.0)):
-        found = through(built(house(*wall, material=material)), (-50.0, 0.0, 2.0), (70.0, 0.0, 2.0))
-        assert found == pytest.approx(0.4 * rate)
+        loss = through(built(house(*wall, material=material)), (-50.0, 0.0, 2.0), (70.0, 0.0, 2.0))
+        assert loss == pytest.approx(0.4 * rate)
     pane = built(house(*wall, material="glass"))
     assert through(pane, (-50.0, 0.0, 2.0), (50.0, 100.0, 2.0)) == pytest.approx(0.4 * math.sqrt(2.0) * 2.0)
     assert through(pane, (-50.0, 0.0, 60.0), (50.0, 0.0, 60.0)) == 0.0
@@ -71,9 +71,9 @@ def test_signals_go_around_what_they_cannot_pass() -> None:
 
 
 def test_inside_a_building_only_the_material_counts() -> None:
-    one = built(house(0.0, 0.0, 20.0, 20.0, 6.0, material="wood"))
+    house_table = built(house(0.0, 0.0, 20.0, 20.0, 6.0, material="wood"))
     halves = built(*(house(x, 0.0, 10.0, 20.0, 6.0, material="wood") for x in (-5.0, 5.0)))
-    for buildings in (one, halves):
+    for buildings in (house_table, halves):
         assert through(buildings, (-4.0, 0.0, 2.0), (90.0, 0.0, 2.0)) == pytest.approx(70.0)
         assert through(buildings, (-4.0, 1.0, 2.0), (4.0, 1.0, 2.0)) == pytest.approx(40.0)
 
@@ -85,8 +85,8 @@ def test_every_obstacle_on_the_line_counts_once() -> None:
         for x in range(-200, 201, 8)
     ]
     for y in (0.0, 37.0, -90.0):
-        found = through(built(*walls), (-250.0, 0.0, 2.0), (250.0, y, 2.0))
-        assert found == pytest.approx(len(walls) * 0.5 * math.hypot(1.0, y / 500.0), rel=1e-9)
+        loss = through(built(*walls), (-250.0, 0.0, 2.0), (250.0, y, 2.0))
+        assert loss == pytest.approx(len(walls) * 0.5 * math.hypot(1.0, y / 500.0), rel=1e-9)
     assert through(built(*walls, *posts), (-250.0, 0.0, 2.0), (250.0, 0.0, 2.0)) == pytest.approx(len(walls) * 1.0)
 
 
@@ -125,13 +125,13 @@ def deygout(edges: list[tuple[float, float]], z: float, apart: float) -> float:
     """Deygout's construction for thin walls (place, height) on a level line at z, written with lists."""
 
     def worst(p: tuple[float, float], q: tuple[float, float]) -> tuple[float, tuple[float, float]]:
-        found = [(-9.0, p)]
+        points = [(-9.0, p)]
         for x, top in edges:
             if p[0] + 1e-6 < x < q[0] - 1e-6:
                 line = p[1] + (q[1] - p[1]) * (x - p[0]) / (q[0] - p[0])
                 long = math.hypot(q[0] - p[0], q[1] - p[1]) / (q[0] - p[0])
-                found.append((v(top - line, (x - p[0]) * long, (q[0] - x) * long), (x, top)))
-        return max(found)
+                points.append((v(top - line, (x - p[0]) * long, (q[0] - x) * long), (x, top)))
+        return max(points)
 
     a, b = (0.0, z), (apart, z)
     main, top = worst(a, b)
@@ -145,9 +145,9 @@ def test_several_buildings_are_one_profile_of_at_most_three_edges() -> None:
         edges = list(zip(x.tolist(), random.uniform(12.0, 40.0, count).tolist(), strict=True))
         walls = built(*(house(at, 0.0, 0.01, 900.0, top, material="metal") for at, top in edges))
         rates = walls._replace(rates=np.full(count, 1e6))  # nothing goes through
-        found = through(rates, (0.0, 0.0, 10.0), (1000.0, 0.0, 10.0))
-        assert found == pytest.approx(deygout(edges, 10.0, 1000.0), abs=0.01)
-        assert through(rates, (1000.0, 0.0, 10.0), (0.0, 0.0, 10.0)) == pytest.approx(found, abs=1e-9)
+        loss = through(rates, (0.0, 0.0, 10.0), (1000.0, 0.0, 10.0))
+        assert loss == pytest.approx(deygout(edges, 10.0, 1000.0), abs=0.01)
+        assert through(rates, (1000.0, 0.0, 10.0), (0.0, 0.0, 10.0)) == pytest.approx(loss, abs=1e-9)
 
 
 def test_trees_are_passed_and_the_building_behind_them_is_not() -> None:
@@ -161,12 +161,12 @@ def test_trees_are_passed_and_the_building_behind_them_is_not() -> None:
 def test_roofs_and_sides_cost_a_knife_edge_below_and_beside_the_line_too() -> None:
     roof = built(house(0.0, 0.0, 20.0, 400.0, 30.0))
     for z in (20.0, 29.0, 29.99, 30.01, 31.0, 31.5, 33.0):
-        found = through(roof, (-200.0, 0.0, z), (200.0, 0.0, z))
-        assert found == pytest.approx(j(v(30.0 - z, 200.0, 200.0)), abs=0.02)
+        loss = through(roof, (-200.0, 0.0, z), (200.0, 0.0, z))
+        assert loss == pytest.approx(j(v(30.0 - z, 200.0, 200.0)), abs=0.02)
     side = built(house(0.0, 50.0, 20.0, 100.0, 300.0))
     for y in (5.0, 1.0, 0.01, -0.01, -1.0, -1.5, -3.0):
-        found = through(side, (-200.0, y, 10.0), (200.0, y, 10.0))
-        assert found == pytest.approx(j(v(y, 200.0, 200.0)), abs=0.02)
+        loss = through(side, (-200.0, y, 10.0), (200.0, y, 10.0))
+        assert loss == pytest.approx(j(v(y, 200.0, 200.0)), abs=0.02)
 
 
 TOWN = (
@@ -183,25 +183,25 @@ TOWN = (
 def test_loss_has_no_jumps_over_height(y: float, tilt: float) -> None:
     town = built(*TOWN)
     heights = np.arange(1.0, 45.0, 0.1)
-    found = [through(town, (-200.0, 0.0, z), (200.0, y, z + tilt)) for z in heights]
-    assert np.abs(np.diff(found)).max() < 0.5
-    assert found[0] > 20.0 and found[-1] == 0.0
+    losses = [through(town, (-200.0, 0.0, z), (200.0, y, z + tilt)) for z in heights]
+    assert np.abs(np.diff(losses)).max() < 0.5
+    assert losses[0] > 20.0 and losses[-1] == 0.0
 
 
 def test_loss_has_no_jumps_across_a_building() -> None:
     town = built(*TOWN[:1])
     for slant in (0.0, 15.0):
         at = np.arange(-60.0, 60.0, 0.05)
-        found = [through(town, (-200.0, y, 10.0), (200.0, y + slant, 14.0)) for y in at]
-        assert np.abs(np.diff(found)).max() < 0.5
-        assert max(found) > 25.0 and found[0] == found[-1] == 0.0
+        losses = [through(town, (-200.0, y, 10.0), (200.0, y + slant, 14.0)) for y in at]
+        assert np.abs(np.diff(losses)).max() < 0.5
+        assert max(losses) > 25.0 and losses[0] == losses[-1] == 0.0
 
 
 @given(st.tuples(*[st.floats(-150.0, 150.0)] * 4), st.floats(1.0, 40.0), st.floats(1.0, 40.0))
-def test_obstacles_are_reciprocal(places: tuple[float, ...], one: float, other: float) -> None:
+def test_obstacles_are_reciprocal(places: tuple[float, ...], height: float, other: float) -> None:
     town = built(*TOWN)
     ax, ay, bx, by = places
-    a, b, rest = (ax, ay, one), (bx, by, other), (FREQUENCY, town, FLAT, False, False, 0.0)
+    a, b, rest = (ax, ay, height), (bx, by, other), (FREQUENCY, town, FLAT, False, False, 0.0)
     there, back = obstructed(a, b, *rest), obstructed(b, a, *rest)
     assert there == pytest.approx(back, abs=1e-6)
     assert 0.0 <= there < 1e4

@@ -26,9 +26,9 @@ def rows(name: str) -> list[Any]:
 def test_free_space_two_ray_and_log_distance_against_ns3() -> None:
     for frequency, distance, expected in rows("free_space"):
         assert p.free_space_db(distance, frequency) == pytest.approx(expected, abs=1e-5)
-    for frequency, distance, one, other, expected in rows("two_ray"):
-        found = p.two_ray_db(math.hypot(distance, one - other), frequency, one, other)
-        assert found == pytest.approx(expected, abs=1e-5)
+    for frequency, distance, height, other, expected in rows("two_ray"):
+        loss = p.two_ray_db(math.hypot(distance, height - other), frequency, height, other)
+        assert loss == pytest.approx(expected, abs=1e-5)
     for exponent, reference, reference_loss, distance, expected in rows("log_distance"):
         frequency = LIGHT / (4.0 * math.pi * reference) * 10.0 ** (reference_loss / 20.0)
         assert p.log_distance_db(distance, frequency, exponent, reference) == pytest.approx(expected, abs=1e-5)
@@ -41,8 +41,8 @@ def test_models_of_hata_against_ns3() -> None:
         model = "okumura_hata" if frequency <= 1500e6 else "cost231_hata"
         length = math.hypot(distance, base - mobile)
         number = p.CITIES[model][city] if model == "okumura_hata" else p.SMALL_CITY  # ns-3 has no suburbs there
-        found = p.loss_db(p.MODELS[model], length, frequency, base, mobile, 2.0, 1.0, number)
-        assert found == pytest.approx(max(expected, p.free_space_db(length, frequency)), abs=0.01)
+        loss = p.loss_db(p.MODELS[model], length, frequency, base, mobile, 2.0, 1.0, number)
+        assert loss == pytest.approx(max(expected, p.free_space_db(length, frequency)), abs=0.01)
         used.add((model, city))
     assert len(used) == 6
 
@@ -52,8 +52,8 @@ def test_reflection_against_layers_of_tmm() -> None:
     for permittivity, conductivity, frequency, grazing, *parts in rows("reflection"):
         sine = math.sin(math.radians(grazing))
         for vertical, (real, imaginary) in ((False, parts[:2]), (True, parts[2:])):
-            found = p.reflection(sine, frequency, permittivity, conductivity, vertical)
-            assert found == pytest.approx((real, -imaginary), abs=1e-8)
+            coefficient = p.reflection(sine, frequency, permittivity, conductivity, vertical)
+            assert coefficient == pytest.approx((real, -imaginary), abs=1e-8)
 
 
 def test_permittivity_of_the_ground_against_sionna() -> None:
@@ -75,8 +75,8 @@ def test_sector_against_ns3() -> None:
         if -expected < most:
             x, y = math.cos(math.radians(azimuth)), math.sin(math.radians(azimuth))
             sector = a.sector_antenna(math.radians(width), 1.0, 0.0)
-            found = a.gain_db(sector.kind, 0.0, sector.azimuth, sector.elevation, 0, None, x, y, 0.0)
-            assert found == pytest.approx(expected, abs=1e-5)
+            gain = a.gain_db(sector.kind, 0.0, sector.azimuth, sector.elevation, 0, None, x, y, 0.0)
+            assert gain == pytest.approx(expected, abs=1e-5)
 
 
 def parameters(frequency: float, length: float, ridges: list[Any], height: float) -> tuple[float, float, float]:
@@ -85,9 +85,9 @@ def parameters(frequency: float, length: float, ridges: list[Any], height: float
     tops = [(x, z + x * (length - x) / (2.0 * radius)) for x, z in ridges]
     ends = (0.0, height), (length, height)
 
-    def v(one: Any, top: Any, two: Any) -> float:
-        line = one[1] + (two[1] - one[1]) * (top[0] - one[0]) / (two[0] - one[0])
-        inverse = 1.0 / (top[0] - one[0]) + 1.0 / (two[0] - top[0])
+    def v(field: Any, top: Any, two: Any) -> float:
+        line = field[1] + (two[1] - field[1]) * (top[0] - field[0]) / (two[0] - field[0])
+        inverse = 1.0 / (top[0] - field[0]) + 1.0 / (two[0] - top[0])
         return float((top[1] - line) * (2.0 / wavelength * inverse) ** 0.5)
 
     main = max(tops, key=lambda top: v(ends[0], top, ends[1]))
@@ -106,8 +106,8 @@ def test_edges_against_pycraf() -> None:
         length, edges = 1e3 * kilometres, [(1e3 * x, z) for x, z in ridges]
         main, before, after = parameters(1e9 * gigahertz, length, edges, height)
         if len(ridges) == 1:
-            found = d.deygout_db(main, before, after, 10.0 + 0.02 * kilometres)
-            assert found == pytest.approx(expected, abs=0.005)
+            loss = d.deygout_db(main, before, after, 10.0 + 0.02 * kilometres)
+            assert loss == pytest.approx(expected, abs=0.005)
         else:
             assert d.deygout_db(main, before, after) == pytest.approx(expected, abs=4.0)
         counts[len(ridges) - 1] += 1

@@ -89,19 +89,19 @@ def test_cost231_hata(distance: float, frequency: float, city: int, expected: fl
 
 
 def test_models_of_hata_meet_at_1500_mhz() -> None:
-    one = p.okumura_hata_db(5e3, 1.5e9, 30.0, 1.5, p.SMALL_CITY)
-    assert p.cost231_hata_db(5e3, 1.5e9, 30.0, 1.5, p.SMALL_CITY) == pytest.approx(one, abs=1.4)
+    low = p.okumura_hata_db(5e3, 1.5e9, 30.0, 1.5, p.SMALL_CITY)
+    assert p.cost231_hata_db(5e3, 1.5e9, 30.0, 1.5, p.SMALL_CITY) == pytest.approx(low, abs=1.4)
 
 
 @given(DISTANCES, st.floats(1.0, 10.0), FREQUENCIES, HEIGHTS, HEIGHTS, st.sampled_from(list(p.MODELS.values())[:5]))
 def test_loss_grows_with_distance_and_is_reciprocal(
-    distance: float, factor: float, frequency: float, one: float, other: float, model: int
+    distance: float, factor: float, frequency: float, height: float, other: float, model: int
 ) -> None:
     for city in range(4):
-        near = p.loss_db(model, distance, frequency, one, other, 2.7, 1.0, city)
-        far = p.loss_db(model, distance * factor, frequency, one, other, 2.7, 1.0, city)
+        near = p.loss_db(model, distance, frequency, height, other, 2.7, 1.0, city)
+        far = p.loss_db(model, distance * factor, frequency, height, other, 2.7, 1.0, city)
         assert far >= near - 1e-9
-        assert p.loss_db(model, distance, frequency, other, one, 2.7, 1.0, city) == pytest.approx(near, abs=1e-12)
+        assert p.loss_db(model, distance, frequency, other, height, 2.7, 1.0, city) == pytest.approx(near, abs=1e-12)
         assert near >= p.free_space_db(distance, frequency) - 1e-9
 
 
@@ -147,9 +147,9 @@ def fresnel(sine: float, frequency: float, permittivity: float, conductivity: fl
 @given(st.floats(1e-4, 1.0), FREQUENCIES, st.floats(1.5, 81.0), st.floats(0.0, 5.0), st.booleans())
 def test_reflection(sine: float, frequency: float, permittivity: float, conductivity: float, vertical: bool) -> None:
     expected = fresnel(sine, frequency, permittivity, conductivity, vertical)
-    found = complex(*p.reflection(sine, frequency, permittivity, conductivity, vertical))
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert abs(found) <= 1.0 + 1e-12
+    coefficient = complex(*p.reflection(sine, frequency, permittivity, conductivity, vertical))
+    assert coefficient == pytest.approx(expected, abs=1e-12)
+    assert abs(coefficient) <= 1.0 + 1e-12
 
 
 def test_reflection_at_special_angles() -> None:
@@ -170,13 +170,13 @@ def test_ground_reflection_tends_to_the_two_ray_model_far_away() -> None:
 
 @given(st.floats(5.0, 1e4), FREQUENCIES, st.floats(0.5, 50.0), st.floats(0.5, 50.0), st.booleans())
 def test_ground_reflection_is_the_sum_of_both_rays(
-    distance: float, frequency: float, one: float, other: float, vertical: bool
+    distance: float, frequency: float, height: float, other: float, vertical: bool
 ) -> None:
     k = 2 * math.pi * frequency / LIGHT
-    direct, bounced = math.hypot(distance, one - other), math.hypot(distance, one + other)
-    gamma = fresnel((one + other) / bounced, frequency, 15.0, 0.01, vertical)
+    direct, bounced = math.hypot(distance, height - other), math.hypot(distance, height + other)
+    gamma = fresnel((height + other) / bounced, frequency, 15.0, 0.01, vertical)
     field = cmath.exp(-1j * k * direct) / direct + gamma * cmath.exp(-1j * k * bounced) / bounced
     expected = -20 * math.log10(abs(field) / (2 * k))
-    found = p.ground_reflection_db(distance, frequency, one, other, 15.0, 0.01, vertical)
-    assert found == pytest.approx(expected, abs=1e-3)
-    assert found >= p.free_space_db(direct, frequency) - 6.03
+    loss = p.ground_reflection_db(distance, frequency, height, other, 15.0, 0.01, vertical)
+    assert loss == pytest.approx(expected, abs=1e-3)
+    assert loss >= p.free_space_db(direct, frequency) - 6.03

@@ -32,9 +32,9 @@ def town_map(town_samples: tuple[RadioSamples, RadioSamples]) -> RadioMap:
 def beacon(count: int = 200, exponent: float = 2.7, seed: int = 3) -> tuple[np.ndarray, RadioSamples]:
     """Samples without noise of a transmitter in the open: -20 dBm at 1 m."""
     at = np.array([40.0, -25.0, 12.0])
-    place = np.random.default_rng(seed).uniform((-100, -100, 0), (100, 100, 40), (count, 3))
-    distance = np.sqrt(((place - at) ** 2).sum(axis=1) + 1.0)
-    return at, RadioSamples.of(place, -20.0 - 10.0 * exponent * np.log10(distance))
+    position = np.random.default_rng(seed).uniform((-100, -100, 0), (100, 100, 40), (count, 3))
+    distance = np.sqrt(((position - at) ** 2).sum(axis=1) + 1.0)
+    return at, RadioSamples.of(position, -20.0 - 10.0 * exponent * np.log10(distance))
 
 
 def test_a_town_is_predicted_better_than_by_other_methods(
@@ -85,13 +85,13 @@ def test_errors_of_held_out_samples_are_as_large_as_stated(
 
 def test_the_transmitter_is_found_and_the_field_extrapolated() -> None:
     at, samples = beacon()
-    found = fit_map(samples).map
-    np.testing.assert_allclose(found.transmitter, at, atol=0.5)
-    assert found.exponent == pytest.approx(2.7, abs=0.02)
+    fitted = fit_map(samples).map
+    np.testing.assert_allclose(fitted.transmitter, at, atol=0.5)
+    assert fitted.exponent == pytest.approx(2.7, abs=0.02)
     far = np.array([[800.0, 300.0, 50.0], [-2000.0, 0.0, 0.0]])
     expected = -20.0 - 27.0 * np.log10(np.sqrt(((far - at) ** 2).sum(axis=1)))
-    np.testing.assert_allclose(found.query(far).power, expected, atol=0.5)
-    gradient = found.query(far).gradient  # points at the transmitter
+    np.testing.assert_allclose(fitted.query(far).power, expected, atol=0.5)
+    gradient = fitted.query(far).gradient  # points at the transmitter
     toward = (at - far) / np.linalg.norm(at - far, axis=1)[:, None]
     assert np.all((gradient * toward).sum(axis=1) > 0.999 * np.linalg.norm(gradient, axis=1))
 
@@ -101,41 +101,41 @@ def test_a_shadowed_quadrant_does_not_move_the_transmitter() -> None:
     at = np.array([50.0, 20.0, 20.0])
     for seed in (1, 2):
         random = np.random.default_rng(seed)
-        place = random.uniform((-100, -100, 0), (100, 100, 40), (200, 3))
-        dbm = -20.0 - 20.0 * np.log10(np.linalg.norm(place - at, axis=1)) + random.normal(0.0, 1.0, 200)
-        dbm -= 20.0 * ((place[:, 0] < 0.0) & (place[:, 1] > 0.0))
-        estimate = fit_prior(place, dbm, np.ones(200), None)[2:5]
+        position = random.uniform((-100, -100, 0), (100, 100, 40), (200, 3))
+        dbm = -20.0 - 20.0 * np.log10(np.linalg.norm(position - at, axis=1)) + random.normal(0.0, 1.0, 200)
+        dbm -= 20.0 * ((position[:, 0] < 0.0) & (position[:, 1] > 0.0))
+        estimate = fit_prior(position, dbm, np.ones(200), None)[2:5]
         np.testing.assert_allclose(estimate, at, atol=2.0)
-        np.testing.assert_allclose(fit_map(RadioSamples.of(place, dbm)).map.transmitter, at, atol=8.0)
+        np.testing.assert_allclose(fit_map(RadioSamples.of(position, dbm)).map.transmitter, at, atol=8.0)
 
 
 def test_a_transmitter_is_not_estimated_below_the_ground() -> None:
-    place = np.random.default_rng(2).uniform((-100, -100, 0), (100, 100, 40), (500, 3))
-    lowest, highest = bounds(place)
+    position = np.random.default_rng(2).uniform((-100, -100, 0), (100, 100, 40), (500, 3))
+    lowest, highest = bounds(position)
     assert lowest[2] == 0.0 and highest[2] == pytest.approx(60.0, abs=1.0)
-    for up, expected in ((-5.0, place[:, 2].min() - 5.0), (10.0, 0.0), (400.0, 380.0)):
-        assert bounds(place + np.array([0.0, 0.0, up]))[0][2] == pytest.approx(expected, abs=1.0)
-    below = np.linalg.norm(place - [0.0, 0.0, -30.0], axis=1)
-    found = fit_prior(place, -20.0 - 20.0 * np.log10(below), np.ones(500), None)
-    assert found[4] >= lowest[2]
+    for up, expected in ((-5.0, position[:, 2].min() - 5.0), (10.0, 0.0), (400.0, 380.0)):
+        assert bounds(position + np.array([0.0, 0.0, up]))[0][2] == pytest.approx(expected, abs=1.0)
+    below = np.linalg.norm(position - [0.0, 0.0, -30.0], axis=1)
+    prior = fit_prior(position, -20.0 - 20.0 * np.log10(below), np.ones(500), None)
+    assert prior[4] >= lowest[2]
 
 
 def test_a_given_transmitter_is_kept_and_weights_count() -> None:
     at, samples = beacon()
     wrong = samples.dbm + np.where(np.arange(len(samples.dbm)) % 4 == 0, 30.0, 0.0)
     weight = np.where(np.arange(len(samples.dbm)) % 4 == 0, 0.0, 1.0)
-    found = fit_map(RadioSamples.of(samples.position, wrong, weight), at).map
-    assert found.transmitter.tolist() == at.tolist() and found.file.given
-    assert rms(found.query(samples.position).power - samples.dbm) < 0.5
+    fitted = fit_map(RadioSamples.of(samples.position, wrong, weight), at).map
+    assert fitted.transmitter.tolist() == at.tolist() and fitted.file.given
+    assert rms(fitted.query(samples.position).power - samples.dbm) < 0.5
 
 
 def test_a_fit_has_fewer_splats_where_the_field_is_smooth() -> None:
     at, samples = beacon(400)
     step = np.where(samples.position[:, 0] > 0.0, -25.0, 0.0)  # a wall
     noise = np.random.default_rng(5).normal(0.0, 0.3, 400)
-    found = fit_map(RadioSamples.of(samples.position, samples.dbm + step + noise), at).map
-    assert 40 <= found.splats < 400
-    near = np.abs(found.file.splats[:, 0]) < 25.0
+    fitted = fit_map(RadioSamples.of(samples.position, samples.dbm + step + noise), at).map
+    assert 40 <= fitted.splats < 400
+    near = np.abs(fitted.file.splats[:, 0]) < 25.0
     used, every = np.mean(near), np.mean(np.abs(samples.position[:, 0]) < 25.0)
     assert used > 1.1 * every
 
@@ -164,12 +164,12 @@ def test_repeated_measurements_do_not_leak_into_the_cross_validation(apart: floa
     `apart`: m between the measurements of one place.
     """
     random = np.random.default_rng(5)
-    place, level = random.uniform(-100, 100, (40, 3)), random.normal(-70.0, 6.0, 40)
+    position, level = random.uniform(-100, 100, (40, 3)), random.normal(-70.0, 6.0, 40)
     visit = np.repeat(np.arange(40), 10)
     dbm = level[visit] + random.normal(0.0, 0.2, len(visit))
-    samples = RadioSamples.of(place[visit] + random.normal(0.0, apart, (len(visit), 3)), dbm)
-    found = places_of(samples)
-    assert len(set(zip(found.tolist(), visit.tolist(), strict=True))) == found.max() + 1 == 40
+    samples = RadioSamples.of(position[visit] + random.normal(0.0, apart, (len(visit), 3)), dbm)
+    groups = places_of(samples)
+    assert len(set(zip(groups.tolist(), visit.tolist(), strict=True))) == groups.max() + 1 == 40
     assert 5.0 < cross_validate(samples)[0] < 8.0
 
 
@@ -185,15 +185,15 @@ def test_the_error_of_samples_at_too_few_places_is_unknown() -> None:
 @pytest.mark.parametrize("count", [10, 11, 14])
 def test_few_samples_and_samples_in_one_place_or_plane_are_fitted(count: int) -> None:
     random = np.random.default_rng(count)
-    place = np.column_stack([random.uniform(-50, 50, (count, 2)), np.full(count, 2.0)])
-    place[5:8] = place[5]
-    values = fit_map(RadioSamples.of(place, random.normal(-70.0, 5.0, count))).map.query(place)
+    position = np.column_stack([random.uniform(-50, 50, (count, 2)), np.full(count, 2.0)])
+    position[5:8] = position[5]
+    values = fit_map(RadioSamples.of(position, random.normal(-70.0, 5.0, count))).map.query(position)
     assert np.isfinite(values.power).all() and (values.deviation > 0.0).all()
 
 
 def test_samples_at_one_place_give_a_map_that_can_be_read(tmp_path: Path) -> None:
-    place = np.tile([10.0, 20.0, 5.0], (30, 1))
-    fit_map(RadioSamples.of(place, np.random.default_rng(3).normal(-60.0, 2.0, 30))).map.save(tmp_path / "same.npz")
+    position = np.tile([10.0, 20.0, 5.0], (30, 1))
+    fit_map(RadioSamples.of(position, np.random.default_rng(3).normal(-60.0, 2.0, 30))).map.save(tmp_path / "same.npz")
     here, far = load_map(tmp_path / "same.npz").query([[10.0, 20.0, 5.0], [5000.0, 20.0, 5.0]]).deviation
     assert here < 20.0 < far  # the exponent is unknown: 1 of it are 10 dB per decade of distance
 
@@ -204,18 +204,18 @@ def test_the_uncertainty_grows_with_the_distance_from_the_samples() -> None:
     inside, outside, missed = [], [], []
     for seed in range(6):
         random = np.random.default_rng(seed)
-        place = random.uniform((-100.0, -100.0, 0.0), (100.0, 100.0, 30.0), (60, 3))
-        true = -30.0 - 12.5 * np.log10(((place - mast) ** 2).sum(axis=1) + 1.0)
-        found = fit_map(RadioSamples.of(place, true + random.normal(0.0, 3.0, 60)), mast).map
-        values = found.query(far)
+        position = random.uniform((-100.0, -100.0, 0.0), (100.0, 100.0, 30.0), (60, 3))
+        true = -30.0 - 12.5 * np.log10(((position - mast) ** 2).sum(axis=1) + 1.0)
+        fitted = fit_map(RadioSamples.of(position, true + random.normal(0.0, 3.0, 60)), mast).map
+        values = fitted.query(far)
         missed.append(float(values.power[0]) - (-30.0 - 12.5 * np.log10(((far - mast) ** 2).sum() + 1.0)))
-        inside.append(float(found.query(place).deviation.mean()))
+        inside.append(float(fitted.query(position).deviation.mean()))
         outside.append(float(values.deviation[0]))
-        assert float(found.query(10.0 * far).deviation[0]) > outside[-1]
+        assert float(fitted.query(10.0 * far).deviation[0]) > outside[-1]
     assert (np.array(outside) > np.array(inside)).all()
     assert rms(np.array(missed)) < 1.5 * np.mean(outside)  # the mean of a new measurement has less noise
     # ordinary least squares: 3 dB of noise and the slope of 60 samples over 0.35 decades (standard deviation)
-    decades = 5.0 * np.log10(((place - mast) ** 2).sum(axis=1) + 1.0)
+    decades = 5.0 * np.log10(((position - mast) ** 2).sum(axis=1) + 1.0)
     apart = 5.0 * np.log10(((far - mast) ** 2).sum() + 1.0) - decades.mean()
     expected = np.sqrt(9.0 * (1.0 + 1.0 / 60 + apart**2 / ((decades - decades.mean()) ** 2).sum()))
     assert np.mean(outside) == pytest.approx(expected, rel=0.3)
@@ -228,8 +228,8 @@ def test_the_uncertainty_grows_with_the_distance_from_the_samples() -> None:
 )
 def test_any_valid_samples_give_a_finite_map_that_survives_its_file(rows: list[tuple[float, ...]]) -> None:
     table = np.array(rows)
-    found = fit_map(RadioSamples.of(table[:, :3], table[:, 3], table[:, 4])).map
-    values = found.query(table[:, :3])
+    fitted = fit_map(RadioSamples.of(table[:, :3], table[:, 3], table[:, 4])).map
+    values = fitted.query(table[:, :3])
     assert all(np.isfinite(part).all() for part in values)
 
 
@@ -237,8 +237,8 @@ def test_a_map_survives_its_file(tmp_path: Path, town_map: RadioMap) -> None:
     town_map.save(tmp_path / "town.npz")
     again = load_map(tmp_path / "town.npz")
     at = np.random.default_rng(1).uniform(-300.0, 300.0, (50, 3))
-    for one, other in zip(again.query(at), town_map.query(at), strict=True):
-        assert one.tobytes() == other.tobytes()
+    for first, other in zip(again.query(at), town_map.query(at), strict=True):
+        assert first.tobytes() == other.tobytes()
     assert again.file.count == TOWN_SAMPLES and not again.file.given
 
 
@@ -311,8 +311,8 @@ ROWS = [f"{k};{2 * k};1.5;{-60 - k};1;ok" for k in range(12)]
 def test_columns_have_aliases_and_files_comments(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("\n".join(["# measured", HEADER, *ROWS, ""]))
-    found = read_samples(path)
-    assert found.position[3].tolist() == [3.0, 6.0, 1.5] and found.dbm[3] == -63.0 and len(found.dbm) == 12
+    read = read_samples(path)
+    assert read.position[3].tolist() == [3.0, 6.0, 1.5] and read.dbm[3] == -63.0 and len(read.dbm) == 12
 
 
 @pytest.mark.parametrize(
@@ -346,8 +346,8 @@ def test_parquet_gives_the_same_samples(tmp_path: Path) -> None:
     _, samples = beacon(20)
     columns = {"x": samples.position[:, 0], "y": samples.position[:, 1], "altitude": samples.position[:, 2]}
     parquet.write_table(arrow.table({**columns, "dbm": samples.dbm}), tmp_path / "s.parquet")
-    found = read_samples(tmp_path / "s.parquet")
-    assert found.position.tobytes() == samples.position.tobytes() and found.dbm.tobytes() == samples.dbm.tobytes()
+    read = read_samples(tmp_path / "s.parquet")
+    assert read.position.tobytes() == samples.position.tobytes() and read.dbm.tobytes() == samples.dbm.tobytes()
     dbm = samples.dbm.tolist()
     dbm[7] = None
     parquet.write_table(arrow.table({**columns, "dbm": dbm}), tmp_path / "s.parquet")
@@ -368,8 +368,8 @@ def test_invalid_arguments_are_refused() -> None:
         fit_map(samples, np.array([0.0, np.nan, 1.0]))
     with pytest.raises(InvalidValueError, match="sample 4: dbm"):
         RadioSamples.of(samples.position, np.where(np.arange(20) == 4, np.inf, samples.dbm))
-    found = fit_map(samples).map
+    fitted = fit_map(samples).map
     with pytest.raises(InvalidValueError, match=r"points\[1\] is not finite"):
-        found.query([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]])
+        fitted.query([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]])
     with pytest.raises(InvalidValueError, match=r"shape \(n, 3\)"):
-        found.query([[0.0, 1.0]])
+        fitted.query([[0.0, 1.0]])

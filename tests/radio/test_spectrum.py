@@ -63,10 +63,10 @@ def test_channels_that_overlap_in_part_interfere_in_part() -> None:
 def test_hopping_is_uniform_and_shared_by_the_key() -> None:
     red, also, blue = (HoppingSection(key=key, channels=(1, 6, 11, 14), dwell=0.1) for key in ("red", "red", "blue"))
     times = np.arange(4000) * 0.1 + 0.05
-    one, same, other = ([hop(7, network, time) for time in times] for network in (red, also, blue))
-    assert one == same != other
-    counts = np.array([one.count(channel) for channel in red.channels])
+    first, same, other = ([hop(7, network, time) for time in times] for network in (red, also, blue))
+    assert first == same != other
+    counts = np.array([first.count(channel) for channel in red.channels])
     assert (((counts - 1000.0) ** 2 / 1000.0).sum()) < 16.27  # chi-squared, 3 degrees of freedom, 0.1 %
-    meetings = sum(a == b for a, b in zip(one, other, strict=True)) / len(times)
+    meetings = sum(a == b for a, b in zip(first, other, strict=True)) / len(times)
     assert abs(meetings - 0.25) < 4 * np.sqrt(0.25 * 0.75 / len(times))
     assert [hop(7, red, t) for t in (0.1, 0.15, 0.1999)] == [hop(7, red, 0.1)] * 3

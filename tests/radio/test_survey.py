@@ -75,12 +75,12 @@ def test_packets_under_pulses_are_lost_if_a_pulse_hits_them() -> None:
     vehicles = [{**POINT, "radio": "t"}]
     with paddock.load({"clock": {"rate": 100}, "radio": radio | {"jammers": [pulsed]}, "vehicles": vehicles}) as sim:
         far = 2e5  # m: -126.1 dBm over a noise of -110.96 dBm
-        found = sim.radio.levels([[300, 0, 50], [-far, 0, 50]], of="a")
-        assert found.sinr[0] < -5.0 and found.per[0] == pytest.approx(0.01 + 1.0 / 8.0, abs=1e-3)
-        assert found.per[0] == pytest.approx(sim.radio.link("a", "p[0]").per, rel=1e-9)
+        levels = sim.radio.levels([[300, 0, 50], [-far, 0, 50]], of="a")
+        assert levels.sinr[0] < -5.0 and levels.per[0] == pytest.approx(0.01 + 1.0 / 8.0, abs=1e-3)
+        assert levels.per[0] == pytest.approx(sim.radio.link("a", "p[0]").per, rel=1e-9)
         grid = sim.radio.coverage(of="a", x=300.0, y=0.0, size=100.0, side=2, height=50.0)
         assert grid.per == pytest.approx(np.full((2, 2), 0.135), abs=1e-3)
-        assert found.per[1] == pytest.approx(1.0, abs=1e-3)
+        assert levels.per[1] == pytest.approx(1.0, abs=1e-3)
         sim.radio.jammers.set("red", on=False)
         sim.step(20)
         quiet = sim.radio.levels([[300, 0, 50], [-22_000.0, 0, 50]], of="a")
@@ -96,9 +96,9 @@ def test_without_stations_the_nearest_of_many_vehicles_count() -> None:
     fleet = {**POINT, "count": 300, "spawn": {"poses": line}}
     with paddock.load({"clock": {"rate": 100}, "radio": {"types": {"t": TYPE}}, "vehicles": [fleet]}) as sim:
         at = [0, 7, 150, 220, 299]
-        found = sim.radio.levels([[100.0 * k, 0, 20] for k in at])
-        assert found.best.tolist() == at
-        assert found.power == pytest.approx(20.0 - free_space(np.full(5, 30.0)), abs=0.01)
+        levels = sim.radio.levels([[100.0 * k, 0, 20] for k in at])
+        assert levels.best.tolist() == at
+        assert levels.power == pytest.approx(20.0 - free_space(np.full(5, 30.0)), abs=0.01)
         grid = sim.radio.coverage(x=29_900.0, y=0.0, size=20.0, side=3, height=50.0)
         assert grid.power[1, 0] == pytest.approx(20.0 - free_space(10.0), abs=0.01)
 
@@ -108,19 +108,19 @@ def test_spectrum_of_a_jammer_and_a_transmitter() -> None:
     heard = {"name": "b", "position": [300, 400, 50], "radio": {"type": "t", "duty": 0.25}}
     with loaded([BARRAGE], heard) as sim:
         assert sim.radio is not None
-        found = sim.radio.spectrum("p", span=80e6, bins=16)  # of 5 MHz
-        assert (found.low, found.high, found.band) == (F - 40e6, F + 40e6, (F - 10e6, F + 10e6))
-        assert found.noise == pytest.approx(NOISE - 10.0 * np.log10(4.0), abs=0.01)
+        spectrum = sim.radio.spectrum("p", span=80e6, bins=16)  # of 5 MHz
+        assert (spectrum.low, spectrum.high, spectrum.band) == (F - 40e6, F + 40e6, (F - 10e6, F + 10e6))
+        assert spectrum.noise == pytest.approx(NOISE - 10.0 * np.log10(4.0), abs=0.01)
         jammer = 10.0 - free_space(np.sqrt(700.0**2 + 48.0**2)) - 10.0 * np.log10(8.0)
         radio = 20.0 - free_space(400.0) - 10.0 * np.log10(4.0) + 10.0 * np.log10(0.25)
 
         def total(*parts: float) -> float:
-            return float(10.0 * np.log10(sum(10.0 ** (one / 10.0) for one in (found.noise, *parts))))
+            return float(10.0 * np.log10(sum(10.0 ** (power / 10.0) for power in (spectrum.noise, *parts))))
 
-        assert found.power[:4] == pytest.approx([found.noise] * 4, abs=0.01)
-        assert found.power[4:6] == pytest.approx([total(jammer)] * 2, abs=0.02)
-        assert found.power[6:10] == pytest.approx([total(jammer, radio)] * 4, abs=0.02)
-        assert found.power[12:] == pytest.approx([found.noise] * 4, abs=0.01)
+        assert spectrum.power[:4] == pytest.approx([spectrum.noise] * 4, abs=0.01)
+        assert spectrum.power[4:6] == pytest.approx([total(jammer)] * 2, abs=0.02)
+        assert spectrum.power[6:10] == pytest.approx([total(jammer, radio)] * 4, abs=0.02)
+        assert spectrum.power[12:] == pytest.approx([spectrum.noise] * 4, abs=0.01)
 
 
 def test_a_sweep_fills_the_frequencies_it_crosses() -> None:
@@ -131,16 +131,16 @@ def test_a_sweep_fills_the_frequencies_it_crosses() -> None:
     }
     with loaded([swept]) as sim:
         assert sim.radio is not None
-        found = sim.radio.spectrum("p", span=80e6, bins=16)
+        spectrum = sim.radio.spectrum("p", span=80e6, bins=16)
         jammer = 10.0 - free_space(np.sqrt(700.0**2 + 48.0**2)) - 10.0 * np.log10(8.0)
-        assert found.power[5:11] == pytest.approx([jammer] * 6, abs=0.5)
-        assert found.power[:3] == pytest.approx([found.noise] * 3, abs=0.01)
+        assert spectrum.power[5:11] == pytest.approx([jammer] * 6, abs=0.5)
+        assert spectrum.power[:3] == pytest.approx([spectrum.noise] * 3, abs=0.01)
 
 
 @pytest.mark.parametrize(
     "link",
     [{"model": "log_distance", "exponent": 2.6}, {"model": "two_ray"}, {"model": "ground_reflection"}, HATA],
-    ids=lambda one: one["model"],
+    ids=lambda part: part["model"],
 )
 def test_range_of_a_model_is_where_its_link_ends(link: dict[str, Any]) -> None:
     """A receiver at the range gets the limit of the budget, one that is 1 % farther less."""
@@ -149,8 +149,8 @@ def test_range_of_a_model_is_where_its_link_ends(link: dict[str, Any]) -> None:
     with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [POINT]}) as sim:
         stage = sim.engine.radio
         stage.locate()
-        found = radio_ranges(stage.roster.radios, stage.roster.classes)
-        far = float(found[0])
+        ranges = radio_ranges(stage.roster.radios, stage.roster.classes)
+        far = float(ranges[0])
         needed = max(-95.0, NOISE + sim.radio.link("p", "a").needed)
         rise = 20.0
         level = [np.sqrt((far * k) ** 2 - rise**2) for k in (1.0, 1.01)]

@@ -86,8 +86,8 @@ def test_errors_of_radios(old: str, new: str, text: str) -> None:
     assert old in TEXT
     with pytest.raises(ScenarioError) as error:
         scenario_from_text(TEXT.replace(old, new))
-    found = str(error.value)
-    assert text in found and found.startswith("<text>:") and "\n" not in found
+    shown = str(error.value)
+    assert text in shown and shown.startswith("<text>:") and "\n" not in shown
 
 
 @pytest.mark.parametrize(

@@ -130,10 +130,10 @@ def test_cut_anywhere(record: Any) -> None:
     cut = path.with_name("cut.mcap")
     for size in [*range(0, 300, 7), *range(300, len(data), max(1, len(data) // 150)), len(data) - 1]:
         cut.write_bytes(data[:size])
-        found = outcome(cut)
-        assert isinstance(found, list) or ("\n" not in found and str(cut) in found)
-        counts.append(len(found) if isinstance(found, list) else -1)
-        assert counts[-1] < 0 or found == ticks[: len(found)]
+        outcome_of = outcome(cut)
+        assert isinstance(outcome_of, list) or ("\n" not in outcome_of and str(cut) in outcome_of)
+        counts.append(len(outcome_of) if isinstance(outcome_of, list) else -1)
+        assert counts[-1] < 0 or outcome_of == ticks[: len(outcome_of)]
     assert counts == sorted(counts) and counts[0] == -1 and counts[-1] == whole
 
 
@@ -151,9 +151,9 @@ def test_damaged_bytes(tmp_path_factory: pytest.TempPathFactory, data: st.DataOb
         raw[data.draw(st.integers(0, len(raw) - 1))] ^= data.draw(st.integers(1, 255))
     damaged = folder / "damaged.mcap"
     damaged.write_bytes(raw)
-    found = outcome(damaged)
-    assert isinstance(found, list) or "\n" not in found
-    assert isinstance(found, str) or all(0 <= tick <= 100 for tick in found)
+    outcome_of = outcome(damaged)
+    assert isinstance(outcome_of, list) or "\n" not in outcome_of
+    assert isinstance(outcome_of, str) or all(0 <= tick <= 100 for tick in outcome_of)
 
 
 def outcome(path: Path) -> list[int] | str:

@@ -165,7 +165,7 @@ def test_recorded_inputs_drive_the_same_way_again(tmp_path: Path) -> None:
         recorded_inputs(tmp_path / "run.mcap"),
         recorded_inputs(tmp_path / "run.csv", "red"),
     ):
-        assert [row[1:4] for row in rows][-3:] == [list(one) for one in inputs]
+        assert [row[1:4] for row in rows][-3:] == [list(command) for command in inputs]
         driver = {"playback": {"path": rows}}
         again = paddock.load({"clock": {"rate": 500}, "vehicles": [{**car, "driver": driver}]})
         again.step(750)

@@ -77,16 +77,16 @@ def test_standings_of_a_recording(recording: tuple[Path, Any]) -> None:
     """At the end they are those of the run; before, no lap is known."""
     path, wanted = recording
     with open_run(path) as run:
-        found = recorded_standings(run.scenario, run.sample(-1), run.events())
-        assert found is not None
-        assert [row.name for row in found.rows] == [row.name for row in wanted.rows]
+        standings = recorded_standings(run.scenario, run.sample(-1), run.events())
+        assert standings is not None
+        assert [row.name for row in standings.rows] == [row.name for row in wanted.rows]
         for name in ("red", "lost"):
-            one, other = found[name], wanted[name]
-            assert one.lap_times == pytest.approx(other.lap_times, abs=1e-9)
-            for sectors, wanted_sectors in zip(one.sector_times, other.sector_times, strict=True):
+            first, other = standings[name], wanted[name]
+            assert first.lap_times == pytest.approx(other.lap_times, abs=1e-9)
+            for sectors, wanted_sectors in zip(first.sector_times, other.sector_times, strict=True):
                 assert sectors == pytest.approx(wanted_sectors, abs=1e-9)
             same = ("position", "id", "status", "laps", "cones", "off_course", "penalty", "reason", "progress", "gap")
-            assert [getattr(one, key) for key in same] == [getattr(other, key) for key in same]
+            assert [getattr(first, key) for key in same] == [getattr(other, key) for key in same]
         early = recorded_standings(run.scenario, run.sample(100), [e for e in run.events() if e.tick <= 300])
         assert early is not None and early["red"].laps == 0 and early["red"].status == "running"
 
@@ -161,9 +161,9 @@ def test_a_driver_that_fails(scenario: dict[str, Any], tmp_path: Path) -> None:
     """NaN is refused with one line, a late reply has one line, the car brakes, and the report has both."""
     single = {"name": "red", "model": "car.kinematic", "preset": "driverless", "speed": 5.0}
     sync = {"every": 20, "timeout": 0.2, "on_timeout": "brake"}
-    given = {**scenario, "contact": False, "vehicles": [single], "clock": {"rate": 60, "pace": 0, "sync": sync}}
+    tree = {**scenario, "contact": False, "vehicles": [single], "clock": {"rate": 60, "pace": 0, "sync": sync}}
     refused: list[str] = []
-    with paddock.load(given) as sim:
+    with paddock.load(tree) as sim:
         claim = sim.control.claim("red", source="team")
 
         def drive() -> None:

@@ -71,8 +71,8 @@ def test_contact_over_several_hops() -> None:
         tree = described_radio(sim)
         assert tree is not None
         a, b, margin = snapshot_links(snapshot, tree)
-        found = {tuple(sorted((one[0], other[0]))) for one, other in zip(a.tolist(), b.tolist(), strict=True)}
-        assert found == {(0.0, 500.0), (500.0, 1300.0), (1300.0, 2100.0)}
+        pairs = {tuple(sorted((first[0], other[0]))) for first, other in zip(a.tolist(), b.tolist(), strict=True)}
+        assert pairs == {(0.0, 500.0), (500.0, 1300.0), (1300.0, 2100.0)}
         assert (np.diff(margin) <= 0.0).all()
         needed = tree["stations"][0]["radio"]["needed"]
         assert margin[0] == pytest.approx(20.0 - LOSS + 20.0 * np.log10(2.0) + 173.98 - 60.0 - needed, abs=0.1)
@@ -109,18 +109,18 @@ def test_links_that_work_in_one_direction_are_no_contact(tmp_path: Path) -> None
         tree = recorded_radio(run.scenario, sample, [])
         assert tree is not None
         a, b, _ = snapshot_links(sample, tree)
-        assert {name: one.tolist() for name, one in in_contact(sample).items()} == {"far": [0.0], "mid": [1.0]}
+        assert {name: contact.tolist() for name, contact in in_contact(sample).items()} == {"far": [0.0], "mid": [1.0]}
     own = {name: fleet["radio"] for name, fleet in numbers["fleets"].items()}
     assert (own["far"]["link_availability"], own["far"]["outages"]) == (0.0, 1)
     assert (own["mid"]["link_availability"], own["mid"]["outages"]) == (1.0, 0)
-    assert (0.0, 1000.0) in {tuple(sorted((one[0], two[0]))) for one, two in zip(a.tolist(), b.tolist(), strict=True)}
+    assert (0.0, 1000.0) in {tuple(sorted((p[0], q[0]))) for p, q in zip(a.tolist(), b.tolist(), strict=True)}
 
 
 def test_metrics_of_links(recorded: Path) -> None:
     """The jammer breaks the links of the first vehicle, and with them the chain, for one of three seconds."""
     with open_run(recorded) as run:
-        found = metrics(run)
-    own = found["fleets"]["chain"]["per_vehicle"]
+        numbers = metrics(run)
+    own = numbers["fleets"]["chain"]["per_vehicle"]
     assert own["link_availability"][:3] == pytest.approx([2.0 / 3.0] * 3, abs=0.07)
     assert own["link_availability"][3] == 0.0
     assert own["longest_outage_s"][:3] == pytest.approx([1.0] * 3, abs=0.11)
@@ -130,9 +130,10 @@ def test_metrics_of_links(recorded: Path) -> None:
     assert own["mean_sinr_db"][0] == pytest.approx(20.0 - LOSS + 20.0 * np.log10(2.0) - noise, abs=0.1)
     assert own["mean_sinr_db"][3] is None
     assert own["jammed_s"][0] == pytest.approx(1.0, abs=0.11)
-    assert "radio" in found["fleets"]["chain"] and "radio" not in found["fleets"]["mute"]
-    assert found["events"]["link_down"] >= 1 and found["events"]["link_up"] >= 1 and found["events"]["jammer"] == 2
-    assert found["events"]["jammed"] == 4 and "unjammed" not in found["events"]  # three vehicles and the station
+    assert "radio" in numbers["fleets"]["chain"] and "radio" not in numbers["fleets"]["mute"]
+    events = numbers["events"]
+    assert events["link_down"] >= 1 and events["link_up"] >= 1 and events["jammer"] == 2
+    assert events["jammed"] == 4 and "unjammed" not in events  # three vehicles and the station
 
 
 def test_jammers_and_stations_at_a_time(recorded: Path) -> None:
@@ -141,11 +142,11 @@ def test_jammers_and_stations_at_a_time(recorded: Path) -> None:
         expected = {10: (False, (500.0, 50.0, 20.0)), 30: (True, (500.0, 50.0, 20.0)), 55: (False, (0.0, 100.0, 20.0))}
         for sample, (on, position) in expected.items():
             snapshot = run.sample(sample)
-            tree = recorded_radio(run.scenario, snapshot, [one for one in events if one.tick <= snapshot.tick])
+            tree = recorded_radio(run.scenario, snapshot, [event for event in events if event.tick <= snapshot.tick])
             assert tree is not None
             [red] = tree["jammers"]
             assert (red["on"], red["position"]) == (on, position)
-            assert [one["name"] for one in tree["stations"]] == ["base"]
+            assert [station["name"] for station in tree["stations"]] == ["base"]
             assert tree["fleets"][0]["radios"][0]["range"] == pytest.approx(RANGE, rel=1e-3)
 
 
@@ -173,7 +174,7 @@ def test_a_served_recording_has_radio(recorded: Path) -> None:
         tree = operate(source, "radio_view", "c", {})
         assert tree["jammers"][0]["on"] is True and tree["jammed"] >= 1
         assert operate(source, "jammers", "c", {}) == tree["jammers"]
-        mode = operate(source, "visualization", "c", {"show_comm_links": True, "show_rf_range": None})
+        mode = operate(source, "set_visualization_mode", "c", {"show_comm_links": True, "show_rf_range": None})
         assert mode["show_comm_links"] is True and mode["version"] == 1
         assert source.figures()["visualization"] == mode
 
@@ -198,7 +199,7 @@ def test_a_report_without_stations_counts_what_a_vehicle_hears(tmp_path: Path) -
     quiet = {"duty": 0.0, "sensitivity": -85.0}
     types = {"strong": {**quiet, "power": 30.0}, "weak": {**quiet, "power": 10.0}}
     places = (("strong", 0), ("weak", 3000))
-    vehicles = [{"name": one, "model": "point", "pose": [x, 0, 50, 0], "radio": one} for one, x in places]
+    vehicles = [{"name": name, "model": "point", "pose": [x, 0, 50, 0], "radio": name} for name, x in places]
     tree = {"clock": {"rate": 100}, "radio": {"types": types}, "vehicles": vehicles}
     with paddock.load(tree) as sim, Recorder(sim, tmp_path / "run.mcap", rate=20):
         sim.step(100)
@@ -228,7 +229,7 @@ def test_messages_and_spoofers(tmp_path: Path) -> None:
             traffic = sim.radio.traffic()
     with open_run(path) as run:
         numbers = metrics(run)
-        found = numbers["messages"]
+        figures = numbers["messages"]
         events = list(run.events())
         last = run.sample(len(run) - 1)
         tree = recorded_radio(run.scenario, last, events)
@@ -237,14 +238,14 @@ def test_messages_and_spoofers(tmp_path: Path) -> None:
         released = [Event(3, 20, "gnss_released", "chain[1]", "liar")]
         captured = [recorded_radio(run.scenario, last, some) for some in (spoofed, spoofed + released)]
     assert section == {"jammers": [{"name": "red"}], "spoofers": [{"name": "liar", "on": [[0.0, 60.0]]}]}
-    assert [one and one["spoofers"][0]["captured"] for one in captured] == [3, 2]
-    assert (found["sent"], found["delivered"]) == (2, 1) and found["no_route"] + found["lost"] >= 1
-    assert found == traffic and "services" not in numbers  # as in recordings of earlier versions
-    lost = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in ("no_route", "lost") if found[name])
+    assert [spoofer and spoofer["spoofers"][0]["captured"] for spoofer in captured] == [3, 2]
+    assert (figures["sent"], figures["delivered"]) == (2, 1) and figures["no_route"] + figures["lost"] >= 1
+    assert figures == traffic and "services" not in numbers  # as in recordings of earlier versions
+    lost = ", ".join(f"{figures[name]} {name.replace('_', ' ')}" for name in ("no_route", "lost") if figures[name])
     line = f"2 sent, 1 delivered; dropped: {lost}"
-    assert f"## Messages\n\n{line}.\n" in "\n".join(traffic_lines({"messages": found}))
-    assert message_summary(found | {"damaged": 7}) == line  # packets that were damaged may be repeated
-    replaced = message_summary(found | {"mailbox_full": 168})  # they have arrived: not dropped
+    assert f"## Messages\n\n{line}.\n" in "\n".join(traffic_lines({"messages": figures}))
+    assert message_summary(figures | {"damaged": 7}) == line  # packets that were damaged may be repeated
+    replaced = message_summary(figures | {"mailbox_full": 168})  # they have arrived: not dropped
     assert replaced == f"{line}; 168 made room for newer ones in full mailboxes"
     assert tree is not None
     [liar] = tree["spoofers"]
@@ -271,11 +272,11 @@ def test_packets_by_service(tmp_path: Path) -> None:
     assert now["commands"].sent == commands.sent == 50 and now["commands"].delivered == commands.delivered == 30
     assert now["commands"].dropped == commands.dropped and now["commands"].lost == commands.lost
     assert now["commands"].lost + now["commands"].dropped + now["commands"].waiting == 20  # those of chain[3]
-    assert now["telemetry"].sent == sum(one.sent for one in states) == 4 * 20  # 10 per second for 2 s
-    assert now["telemetry"].delivered == sum(one.received for one in states)
+    assert now["telemetry"].sent == sum(state.sent for state in states) == 4 * 20  # 10 per second for 2 s
+    assert now["telemetry"].delivered == sum(state.received for state in states)
     assert 59 <= now["telemetry"].delivered <= 60 and sum(now["telemetry"][1:]) == 80
     with open_run(path) as run:
-        assert recorded_traffic(run, 2.0).services == {name: one._asdict() for name, one in now.items()}
+        assert recorded_traffic(run, 2.0).services == {name: state._asdict() for name, state in now.items()}
         assert recorded_traffic(run, 0.0).services == {}
         numbers = metrics(run)
     assert set(numbers["services"]) == {"commands", "telemetry"}

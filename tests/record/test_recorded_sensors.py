@@ -40,19 +40,19 @@ def recorded(tmp_path_factory: Any) -> tuple[Path, Any]:
 def decoded(path: Path, topic: str) -> list[Any]:
     with path.open("rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
-        found = reader.iter_decoded_messages(topics=[topic])
-        return [(schema.name if schema else "", message) for schema, _, _, message in found]
+        messages = reader.iter_decoded_messages(topics=[topic])
+        return [(schema.name if schema else "", message) for schema, _, _, message in messages]
 
 
 def test_the_last_sample_has_the_arrays_of_the_simulation(recorded: Any) -> None:
     path, last = recorded
     with open_run(path) as run:
-        found = run.sample(-1)
+        sample = run.sample(-1)
         for fleet in last:
-            assert found.fleet(fleet.name).arrays == fleet.arrays
+            assert sample.fleet(fleet.name).arrays == fleet.arrays
             for array in fleet.arrays:
-                assert found.fleet(fleet.name)[array].dtype == fleet[array].dtype
-                np.testing.assert_array_equal(found.fleet(fleet.name)[array], fleet[array])
+                assert sample.fleet(fleet.name)[array].dtype == fleet[array].dtype
+                np.testing.assert_array_equal(sample.fleet(fleet.name)[array], fleet[array])
 
 
 def test_a_scan_in_a_plane_is_a_laser_scan(recorded: Any) -> None:
@@ -97,8 +97,8 @@ def test_cones_are_bodies_of_a_scene(recorded: Any) -> None:
 def test_cones_with_contact_are_not_counted_as_vehicles(tmp_path: Path) -> None:
     """A track of more than 100 cones that are bodies: the car has its frame and its body, and the track is drawn."""
     red = {"name": "red", "model": "car.kinematic", "sensors": [{"cones": {"delay": 0}}]}
-    given = {"clock": {"rate": 100}, "track": "trackdrive", "contact": True, "vehicles": [red]}
-    with paddock.load(given) as sim:
+    tree = {"clock": {"rate": 100}, "track": "trackdrive", "contact": True, "vehicles": [red]}
+    with paddock.load(tree) as sim:
         with Recorder(sim, tmp_path / "run.mcap", rate=50):
             sim.step(20)
         track, cones = sim.world.track, sum(fleet.n for fleet in sim.snapshot().layout.fleets if fleet.kind == "cone")
@@ -117,11 +117,11 @@ def test_cones_with_contact_are_not_counted_as_vehicles(tmp_path: Path) -> None:
 def test_of_many_vehicles_those_with_sensors_have_frames(tmp_path: Path) -> None:
     crowd = {"name": "crowd", "count": 101, "model": "car.kinematic", "spawn": {"grid": {"spacing": 20}}}
     red = {"name": "red", "model": "car.kinematic", "pose": [-50, 0, 0], "sensors": [SENSORS[0]]}
-    given = {"clock": {"rate": 100}, "vehicles": [crowd, red]}
-    with paddock.load(given) as sim, Recorder(sim, tmp_path / "run.mcap", rate=50):
+    tree = {"clock": {"rate": 100}, "vehicles": [crowd, red]}
+    with paddock.load(tree) as sim, Recorder(sim, tmp_path / "run.mcap", rate=50):
         sim.step(20)
     frames = decoded(tmp_path / "run.mcap", "/tf")
-    assert {tuple(one.child_frame_id for one in message.transforms) for _, message in frames} == {("red",)}
+    assert {tuple(transform.child_frame_id for transform in message.transforms) for _, message in frames} == {("red",)}
     assert frames[0][1].transforms[0].translation.x == -50.0
     assert not decoded(tmp_path / "run.mcap", "/scene")
 
@@ -135,8 +135,8 @@ def test_exports_have_the_arrays_where_the_format_can_hold_them(recorded: Any, t
     table = parquet.read_table(tmp_path / "run.parquet")
     np.testing.assert_array_equal(np.array(table["lidar.ranges"][-1].as_py(), np.float32), last["red"]["lidar.ranges"])
     rows = [json.loads(line) for line in (tmp_path / "run.json").read_text().splitlines()]
-    found = np.array([[np.nan if v is None else v for v in row] for row in rows[-1]["cones.truth"]])
-    np.testing.assert_allclose(found, last["red"]["cones.truth"], rtol=1e-6)
+    ranges = np.array([[np.nan if v is None else v for v in row] for row in rows[-1]["cones.truth"]])
+    np.testing.assert_allclose(ranges, last["red"]["cones.truth"], rtol=1e-6)
     header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
     assert "lidar.returns" in header and "lidar.ranges" not in header
 
@@ -149,8 +149,8 @@ def export(run: Any, kind: str, folder: Path) -> None:
 
 def test_the_recording_verifies(recorded: Any) -> None:
     path, _ = recorded
-    found = verify(path)
-    assert found.same and found.hashes >= 5
+    verified = verify(path)
+    assert verified.same and verified.hashes >= 5
 
 
 def test_large_arrays_are_reported_at_the_start(tmp_path: Path) -> None:

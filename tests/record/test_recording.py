@@ -29,7 +29,7 @@ def decoded(path: Path) -> list[tuple[str, int, Any]]:
 
 
 def of(messages: list[tuple[str, int, Any]], topic: str) -> list[Any]:
-    return [message for found, _, message in messages if found == topic]
+    return [message for channel, _, message in messages if channel == topic]
 
 
 def test_states_equal_the_live_snapshots(small: Simulation, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_recording_does_not_change_the_run(small: Simulation, tmp_path: Path, wo
         other.command("scouts", vx=[1.0, 2.0, 3.0], at_tick=7)
         other.step(150)
         assert other.state_hash() == small.state_hash()
-    assert small.engine.publisher.watchers == [] and small.engine.log.listeners == [] and small.events.listeners == []
+    assert small.engine.publisher.watchers == [] and small.control.log.listeners == [] and small.events.listeners == []
 
 
 def test_report_counts(small: Simulation, tmp_path: Path) -> None:

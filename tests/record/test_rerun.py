@@ -79,6 +79,6 @@ def test_a_log_that_does_not_begin_at_tick_0(tmp_path: Path) -> None:
 def test_a_run_that_its_log_does_not_explain(tmp_path: Path) -> None:
     with paddock.load(SCENARIO) as sim:
         drive(sim)
-        sim.engine.log.entries.pop()  # a command is missing
+        sim.control.log.entries.pop()  # a command is missing
         with pytest.raises(PaddockError, match="the log does not lead to the state of tick 100"):
             record.write_run(sim, tmp_path / "run.mcap")

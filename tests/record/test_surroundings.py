@@ -40,8 +40,8 @@ SCENARIO: dict[str, Any] = {
 
 def metadata_of(path: Path) -> dict[str, str]:
     with path.open("rb") as file:
-        (found,) = (one for one in make_reader(file).iter_metadata() if one.name == "paddock")
-    return dict(found.metadata)
+        (metadata,) = (record for record in make_reader(file).iter_metadata() if record.name == "paddock")
+    return dict(metadata.metadata)
 
 
 def test_scenery_roads_routes_and_looks_are_recorded(tmp_path: Path) -> None:
@@ -55,7 +55,8 @@ def test_scenery_roads_routes_and_looks_are_recorded(tmp_path: Path) -> None:
     for k in (0, 57, len(row) - 1):
         assert row[k] == pytest.approx(0.04 * (ground["x"] + k * ground["cell"]), abs=1e-4)
     assert scenery["section"]["patches"][0]["circle"] == {"center": [8, 3], "radius": 2}
-    assert [(one["name"], one["x"], one["y"], one["width"]) for one in scenery["obstacles"]] == [("hut", 30, 40, 6)]
+    (hut,) = scenery["obstacles"]
+    assert (hut["name"], hut["x"], hut["y"], hut["width"]) == ("hut", 30, 40, 6)
     (road,) = scenery["roads"]  # of both cars
     assert (road["width"], road["closed"]) == (9, True)
     assert all(math.hypot(x, y) == pytest.approx(50, abs=0.2) for x, y, _ in road["points"])
@@ -67,7 +68,7 @@ def test_scenery_roads_routes_and_looks_are_recorded(tmp_path: Path) -> None:
     with Player(path) as player:
         source = ReplaySource(player)
         assert source.scenery("test")["roads"] == scenery["roads"]
-        fleets = {fleet["name"]: fleet for fleet in source.metadata("test", page=True)["fleets"]}
+        fleets = {fleet["name"]: fleet for fleet in source.metadata("test")["fleets"]}
         assert fleets["taxis"]["preset"] == "sedan"
         assert fleets["taxis"]["dimensions"] == looks["taxis"]["dimensions"]
 

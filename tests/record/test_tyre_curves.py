@@ -13,20 +13,20 @@ FILE = Path(__file__).parents[1] / "support" / "tyres" / "touring_61.tir"
 
 def test_the_peaks_are_those_of_the_coefficients(capsys: pytest.CaptureFixture[str]) -> None:
     """Friction PDY1 + PDY2 dfz and PDX1 + PDX2 dfz, stiffness PKY1 Fz0 sin(PKY4 atan(Fz / (PKY2 Fz0)))."""
-    given = dict(
+    values = dict(
         (part.strip() for part in line.split("=")) for line in FILE.read_text().splitlines() if line.count("=") == 1
     )
-    k = {name: float(given[name]) for name in ("PDX1", "PDX2", "PDY1", "PDY2", "PKY1", "PKY2", "PKY4")}
+    k = {name: float(values[name]) for name in ("PDX1", "PDX2", "PDY1", "PDY2", "PKY1", "PKY2", "PKY4")}
     assert exit_code(["export", "tyre", str(FILE), "--json", "--loads", "2000", "6000"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    for row, load in zip(found["peaks"], (2000.0, 6000.0), strict=True):
+    peaks = json.loads(capsys.readouterr().out)
+    for row, load in zip(peaks["peaks"], (2000.0, 6000.0), strict=True):
         change = (load - 4000.0) / 4000.0
         stiffness = abs(k["PKY1"]) * 4000.0 * sin(k["PKY4"] * atan(load / (k["PKY2"] * 4000.0)))
         assert row["load"] == load
         assert row["mu_x"] == pytest.approx(k["PDX1"] + k["PDX2"] * change, rel=0.01)
         assert row["mu_y"] == pytest.approx(abs(k["PDY1"] + k["PDY2"] * change), rel=0.015)  # vertical shift
         assert row["cornering_stiffness"] == pytest.approx(stiffness, rel=0.01)
-    assert found["relaxation_lateral"] == pytest.approx(0.52, abs=0.01)
+    assert peaks["relaxation_lateral"] == pytest.approx(0.52, abs=0.01)
 
 
 def test_table_picture_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

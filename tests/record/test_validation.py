@@ -38,12 +38,12 @@ def test_a_step_response_of_second_order() -> None:
     t = np.arange(-0.5, 6.0, 1e-3)
     swing = np.cos(damped * t) + damping * frequency / damped * np.sin(damped * t)
     value = np.where(t < 0.0, 0.0, 0.3 * (1.0 - np.exp(-damping * frequency * t) * swing))
-    found = step_response(t, value)
-    assert found.steady == pytest.approx(0.3, rel=1e-3)
-    assert found.overshoot == pytest.approx(exp(-pi * damping / sqrt(1.0 - damping**2)), rel=0.01)  # 16.3 %
-    assert found.peak == pytest.approx(pi / damped, abs=2e-3)
-    assert 0.8 * 3.0 / (damping * frequency) < found.settling < 1.1 * 3.0 / (damping * frequency)
-    assert value[np.searchsorted(t, found.rise)] == pytest.approx(0.27, rel=0.01)
+    response = step_response(t, value)
+    assert response.steady == pytest.approx(0.3, rel=1e-3)
+    assert response.overshoot == pytest.approx(exp(-pi * damping / sqrt(1.0 - damping**2)), rel=0.01)  # 16.3 %
+    assert response.peak == pytest.approx(pi / damped, abs=2e-3)
+    assert 0.8 * 3.0 / (damping * frequency) < response.settling < 1.1 * 3.0 / (damping * frequency)
+    assert value[np.searchsorted(t, response.rise)] == pytest.approx(0.27, rel=0.01)
 
 
 def test_the_course_of_iso_3888_2() -> None:
@@ -120,13 +120,13 @@ def test_lane_change_at_two_speeds() -> None:
 def test_the_skidpad_agrees_with_steady_turns(preset: str) -> None:
     car = TestCar("car.bicycle", preset)
     turns, circle = steady_turns(car), skidpad(car)
-    limit, found = turns.figures["lateral_max"], circle.figures["skidpad"]
+    limit, measured = turns.figures["lateral_max"], circle.figures["skidpad"]
     p = car.values
     load = {v: p.mass * G + 0.5 * 1.225 * p.frontal_area * (p.lift_front + p.lift_rear) * v * v
-            for v in (80.0 / 3.6, sqrt(found * 50.0))}  # fmt: skip
+            for v in (80.0 / 3.6, sqrt(measured * 50.0))}  # fmt: skip
     first, second = load.values()
     # grip grows with the load, less the load sensitivity of the tyres
-    assert found == pytest.approx(limit * second / first, rel=0.08)
+    assert measured == pytest.approx(limit * second / first, rel=0.08)
     assert [check.ok for check in skidpad_agreement(car, circle, turns)] == [True]
 
 
@@ -154,16 +154,16 @@ def test_figures_in_the_documentation() -> None:
     """One level of the table, at once: the others come from the same command."""
     page = (Path(__file__).parents[2] / "docs" / "validation.md").read_text(encoding="utf-8")
     car = TestCar("car.bicycle", "sedan")
-    found = step_steer(car).figures | steady_turns(car).figures | coast_down(car).figures
-    for key, value in found.items():
+    figures = step_steer(car).figures | steady_turns(car).figures | coast_down(car).figures
+    for key, value in figures.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| {FIGURES[key].label} |"))
         assert row.split(" | ")[3] == FIGURES[key].shown(value), f"{key}: run python docs/generate.py --measured"
 
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
-    given = ["validate", "sedan", "--level", "bicycle", "--only", "4138", "--only", "formulas", "--report", str(folder)]
-    assert exit_code([*given, "--json"]) == 0
+    command = ["validate", "sedan", "--level", "bicycle", "--only", "4138", "--only", "formulas"]
+    assert exit_code([*command, "--report", str(folder), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["figures"]["bicycle"]["understeer"] == pytest.approx(0.56, abs=0.03)
     assert json.loads((folder / "validation.json").read_text()) == printed
@@ -171,7 +171,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "ISO 4138: understeer gradient" in html and "<svg" in html
     assert "| steady yaw rate | bicycle |" in (folder / "validation.md").read_text()
     first = html
-    assert exit_code([*given, "--json"]) == 0
+    assert exit_code([*command, "--report", str(folder), "--json"]) == 0
     assert (folder / "validation.html").read_text() == first
 
 

@@ -130,7 +130,7 @@ def test_a_tampered_hash_is_found(record: Callable[..., Path], monkeypatch: pyte
     monkeypatch.setattr(RecordingWriter, "digest", forged)
     path = record(lambda sim: sim.step(100))
     result = verify(path)
-    assert [(found.tick, found.recorded) for found in result.differences] == [(21, "0" * 32)]
+    assert [(difference.tick, difference.recorded) for difference in result.differences] == [(21, "0" * 32)]
 
 
 def test_other_versions_are_reported(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,35 +51,35 @@ def mission(**fields: Any) -> Scenario:
 
 
 def test_a_whole_mission() -> None:
-    found = load_scenario(WHOLE).mission
-    assert found is not None
-    assert (found.base, found.members, found.altitude) == ((10.0, 20.0, 5.0, 1.5), ("crew",), 80.0)
-    assert (found.range, found.separation, found.objective, found.execute) == (None, None, "makespan", "kinematic")
-    assert found.method == MethodChoice(name="routing", options={"iterations": 2000})
-    assert [task.name for task in found.tasks] == ["gate", "task_1", "task_2", "task_3", "task_4", "task_5"]
-    assert [task.kind for task in found.tasks] == ["point", "line", "circle", "area", "polygon", "polygon"]
-    assert found.tasks[2].window == (60.0, 300.0) and found.tasks[4].altitude == 40.0
-    assert found.tasks[5].polygon is not None and found.tasks[5].polygon.camera is not None
-    assert found.tasks[5].polygon.camera.side_overlap == 0.7
-    assert [zone.name for zone in found.zones] == ["tower", "zone_1"]
-    assert [event.kind for event in found.events] == ["task", "damage", "vehicle", "damage", "zone"]
-    assert found.events[0].task is not None and found.events[0].task.name == "task_6"
-    assert found.events[2].vehicle is not None and found.events[2].vehicle.name == "added_2"
-    assert found.events[4].zone is not None and found.events[4].zone.name == "zone_2"
-    assert found.generate is not None
-    assert (found.generate.mix.point, found.generate.mix.line, found.generate.area) == (1.0, 0.0, (2500.0, 2500.0))
+    read = load_scenario(WHOLE).mission
+    assert read is not None
+    assert (read.base, read.members, read.altitude) == ((10.0, 20.0, 5.0, 1.5), ("crew",), 80.0)
+    assert (read.range, read.separation, read.objective, read.execute) == (None, None, "makespan", "kinematic")
+    assert read.method == MethodChoice(name="routing", options={"iterations": 2000})
+    assert [task.name for task in read.tasks] == ["gate", "task_1", "task_2", "task_3", "task_4", "task_5"]
+    assert [task.kind for task in read.tasks] == ["point", "line", "circle", "area", "polygon", "polygon"]
+    assert read.tasks[2].window == (60.0, 300.0) and read.tasks[4].altitude == 40.0
+    assert read.tasks[5].polygon is not None and read.tasks[5].polygon.camera is not None
+    assert read.tasks[5].polygon.camera.side_overlap == 0.7
+    assert [zone.name for zone in read.zones] == ["tower", "zone_1"]
+    assert [event.kind for event in read.events] == ["task", "damage", "vehicle", "damage", "zone"]
+    assert read.events[0].task is not None and read.events[0].task.name == "task_6"
+    assert read.events[2].vehicle is not None and read.events[2].vehicle.name == "added_2"
+    assert read.events[4].zone is not None and read.events[4].zone.name == "zone_2"
+    assert read.generate is not None
+    assert (read.generate.mix.point, read.generate.mix.line, read.generate.area) == (1.0, 0.0, (2500.0, 2500.0))
 
 
 def test_defaults() -> None:
-    found = mission().mission
-    assert found is not None
-    assert (found.base, found.members, found.altitude, found.speed) == ((0.0, 0.0, 0.0), None, 100.0, None)
-    assert (found.turn_radius, found.range, found.reserve, found.battery_reserve) == (None, 20000.0, 0.0, 0.2)
-    assert found.separation is not None
-    assert (found.separation.distance, found.separation.height) == (50.0, 20.0)
-    assert (found.execute, found.objective, found.replan) == ("dynamics", "total", True)
-    assert found.method.name == "local_search"
-    assert (found.tasks, found.zones, found.events, found.generate) == ((), (), (), None)
+    read = mission().mission
+    assert read is not None
+    assert (read.base, read.members, read.altitude, read.speed) == ((0.0, 0.0, 0.0), None, 100.0, None)
+    assert (read.turn_radius, read.range, read.reserve, read.battery_reserve) == (None, 20000.0, 0.0, 0.2)
+    assert read.separation is not None
+    assert (read.separation.distance, read.separation.height) == (50.0, 20.0)
+    assert (read.execute, read.objective, read.replan) == ("dynamics", "total", True)
+    assert read.method.name == "local_search"
+    assert (read.tasks, read.zones, read.events, read.generate) == ((), (), (), None)
     mix = mission(generate={}).mission
     assert mix is not None and mix.generate is not None
     assert mix.generate.tasks == 20 and mix.generate.headings == 0.3
@@ -87,8 +87,8 @@ def test_defaults() -> None:
 
 
 def test_a_mission_without_vehicles_has_four_aircraft_across_its_base() -> None:
-    found = load_scenario({"mission": {"base": [100, 200, pi / 2], "altitude": 50}})
-    (uav,) = found.vehicles
+    read = load_scenario({"mission": {"base": [100, 200, pi / 2], "altitude": 50}})
+    (uav,) = read.vehicles
     assert (uav.name, uav.count, uav.model, uav.speed) == ("uav", 4, "fixed_wing", 17.5)
     assert uav.spawn is not None and uav.spawn.line is not None
     assert uav.spawn.line.heading == pi / 2
@@ -108,11 +108,11 @@ def test_round_trips() -> None:
 
 
 def test_places() -> None:
-    found = load_scenario(WHOLE)
-    assert found.at("mission", "tasks", 2, "circle", "radius") == "<text>:13:49"
-    assert found.at("mission", "tasks", 4, "polygon", "holes", 0, 2) == "<text>:15:78"
-    assert found.at("mission", "zones", 0) == "<text>:20:7"
-    assert found.at_key("mission", "generate") == "<text>:28:3"
+    scenario = load_scenario(WHOLE)
+    assert scenario.at("mission", "tasks", 2, "circle", "radius") == "<text>:13:49"
+    assert scenario.at("mission", "tasks", 4, "polygon", "holes", 0, 2) == "<text>:15:78"
+    assert scenario.at("mission", "zones", 0) == "<text>:20:7"
+    assert scenario.at_key("mission", "generate") == "<text>:28:3"
 
 
 TASK = "mission: {tasks: ["  # the next column is 19
@@ -222,26 +222,26 @@ def test_ids_of_vehicles_that_join_are_their_own() -> None:
 
 def test_schema_requires_exactly_one() -> None:
     parts = scenario_schema()["$defs"]
-    assert [one["required"] for one in parts["TaskEntry"]["oneOf"]] == [
+    assert [option["required"] for option in parts["TaskEntry"]["oneOf"]] == [
         ["point"],
         ["line"],
         ["circle"],
         ["area"],
         ["polygon"],
     ]
-    assert [one["required"] for one in parts["NoFlyZone"]["oneOf"]] == [["circle"], ["polygon"]]
+    assert [option["required"] for option in parts["NoFlyZone"]["oneOf"]] == [["circle"], ["polygon"]]
     assert "default" not in parts["TaskEntry"]["properties"]["name"]
 
 
 coordinate = st.floats(-1e6, 1e6)
-place = st.lists(coordinate, min_size=2, max_size=2)
+position = st.lists(coordinate, min_size=2, max_size=2)
 size = st.floats(1e-3, 1e6)
 angle = st.floats(-10, 10)
-ring = st.lists(place, min_size=3, max_size=5)
-point = st.fixed_dictionaries({"at": place}, optional={"heading": angle})
-line = st.fixed_dictionaries({"at": place, "heading": angle, "length": size})
+ring = st.lists(position, min_size=3, max_size=5)
+point = st.fixed_dictionaries({"at": position}, optional={"heading": angle})
+line = st.fixed_dictionaries({"at": position, "heading": angle, "length": size})
 circle = st.fixed_dictionaries(
-    {"at": place, "heading": angle, "radius": size}, optional={"turn": st.sampled_from(["left", "right"])}
+    {"at": position, "heading": angle, "radius": size}, optional={"turn": st.sampled_from(["left", "right"])}
 )
 polygon = st.fixed_dictionaries(
     {"outline": ring, "spacing": size}, optional={"holes": st.lists(ring, max_size=2), "angle": angle, "margin": size}
@@ -253,11 +253,11 @@ shape = st.one_of(
     st.builds(lambda kind, value: {kind: value}, st.just("polygon"), polygon),
 )
 extra = st.fixed_dictionaries({}, optional={"altitude": coordinate, "window": st.just([1.0, 2.0])})
-task = st.builds(lambda one, more: one | more, shape, extra)
-zone = st.builds(lambda at, radius: {"circle": {"at": at, "radius": radius}}, place, size)
+task = st.builds(lambda entry, more: entry | more, shape, extra)
+zone = st.builds(lambda at, radius: {"circle": {"at": at, "radius": radius}}, position, size)
 event = st.one_of(
-    st.builds(lambda at, one: {"at": at, "task": one}, size, task),
-    st.builds(lambda at, one: {"at": at, "zone": one}, size, zone),
+    st.builds(lambda at, entry: {"at": at, "task": entry}, size, task),
+    st.builds(lambda at, entry: {"at": at, "zone": entry}, size, zone),
     st.builds(lambda at: {"at": at, "damage": "uav[3]"}, size),
 )
 section = st.fixed_dictionaries(
@@ -295,9 +295,9 @@ anything = st.recursive(
 )
 def test_any_value_in_any_field(key: str, value: Any) -> None:
     try:
-        found = load_scenario({"mission": {key: value}})
+        read = load_scenario({"mission": {key: value}})
     except ScenarioError as error:
         right = all(line and "\n" not in line for line in error.problems)
     else:
-        right = load_scenario(found.to_dict()) == found
+        right = load_scenario(read.to_dict()) == read
     assert right

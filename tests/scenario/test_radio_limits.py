@@ -32,7 +32,7 @@ def problem(old: str, new: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("kinds", "expected"),
     [
         ("{rician: 3, nakagami: 2}", "fading has one kind: rayleigh, rician or nakagami; not rician and nakagami"),
         ("{}", "fading has one kind: rayleigh, rician or nakagami; not none"),
@@ -40,8 +40,8 @@ def problem(old: str, new: str) -> str:
         ("{rician: x}", "fading 'rician' takes a number: {rician: 2}, not 'x'"),
     ],
 )
-def test_fading_has_one_kind(given: str, expected: str) -> None:
-    text = problem("model: free_space", f"model: free_space, fading: {given}")
+def test_fading_has_one_kind(kinds: str, expected: str) -> None:
+    text = problem("model: free_space", f"model: free_space, fading: {kinds}")
     assert text.endswith(expected) and len(text.splitlines()) == 1
     assert "parameter" not in text
 
@@ -74,9 +74,9 @@ def test_only_near_names_are_suggested() -> None:
 )
 def test_bit_rates_have_the_limit_of_their_modulation(modulation: str, bandwidth: float, most: float) -> None:
     assert most_bit_rate(modulation, bandwidth) == most
-    given: dict[str, Any] = {"modulation": modulation, "bandwidth": bandwidth}
-    assert RadioType(**given, bit_rate=most).problem() == ("", ())
-    tree = {"radio": {"types": {"t": given | {"bit_rate": 1.01 * most}}}, "vehicles": [{"model": "point"}]}
+    fields: dict[str, Any] = {"modulation": modulation, "bandwidth": bandwidth}
+    assert RadioType(**fields, bit_rate=most).problem() == ("", ())
+    tree = {"radio": {"types": {"t": fields | {"bit_rate": 1.01 * most}}}, "vehicles": [{"model": "point"}]}
     with pytest.raises(
         ScenarioError, match=re.escape(f"{modulation} carries at most {most:g} bit/s in {bandwidth:g} Hz")
     ):
@@ -118,9 +118,9 @@ def test_bands_and_bit_rates_that_are_not_possible(old: str, new: str, expected:
 
 
 def test_a_changed_type_is_checked_as_a_whole() -> None:
-    given = TEXT.replace("bandwidth: 2.0e7}", "bandwidth: 2.0e7, bit_rate: 3.0e7}")
+    text = TEXT.replace("bandwidth: 2.0e7}", "bandwidth: 2.0e7, bit_rate: 3.0e7}")
     with pytest.raises(ScenarioError, match=r":8:57: 3e\+07 bit/s are too fast: qpsk carries at most 4e\+06 bit/s"):
-        scenario_from_text(given.replace("radio: t}", "radio: {type: t, bandwidth: 2.0e6}}"))
+        scenario_from_text(text.replace("radio: t}", "radio: {type: t, bandwidth: 2.0e6}}"))
 
 
 def test_on_may_be_a_boolean_of_yaml_1_1() -> None:

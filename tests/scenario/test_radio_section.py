@@ -39,7 +39,7 @@ def problem(old: str, new: str) -> str:
 def test_short_forms_and_defaults() -> None:
     scenario = scenario_from_text(TEXT)
     assert scenario.radio is not None
-    telemetry, beam = (one.of(scenario.radio.known_types) for one in scenario.vehicles[0].radio)
+    telemetry, beam = (radio.of(scenario.radio.known_types) for radio in scenario.vehicles[0].radio)
     assert telemetry.centre == 2.405e9 and telemetry.antenna.kind == "dipole"
     assert beam.power == 3.0 and beam.antenna.beamwidth_deg == 30.0 and beam.bandwidth == 20e6
     first, second = scenario.radio.links
@@ -112,8 +112,8 @@ def test_short_forms_and_defaults() -> None:
     ],
 )
 def test_errors_name_place_and_valid_values(old: str, new: str, text: str) -> None:
-    found = problem(old, new)
-    assert text in found and found.startswith("<text>:") and "\n" not in found
+    shown = problem(old, new)
+    assert text in shown and shown.startswith("<text>:") and "\n" not in shown
 
 
 def test_limits_are_those_of_the_fading() -> None:
@@ -134,8 +134,8 @@ radio:
   stations: [{name: a, position: [0, 0, 30]}, {name: b, position: [3000, 0, 2]}]
 vehicles: []
 """
-    [found] = build_problems(scenario_from_text(text))
-    assert found == (
+    [problem_of] = build_problems(scenario_from_text(text))
+    assert problem_of == (
         "<text>:3:20: okumura_hata is valid from 150 to 1500 MHz, not for the 2400 MHz of 'a'; "
         "set extrapolate: true to use it all the same"
     )
@@ -151,8 +151,8 @@ def test_channels_and_sweeps_outside_the_range_of_a_model(line: str, radio: str,
     more = "" if line == HOPS else "  types: {u: {frequency: 1.8e+9}}\n"
     vehicles = f"vehicles: [{{name: a, model: quad, radio: {radio}}}]"
     text = f"radio:\n  default: {{model: cost231_hata}}\n  {line}\n{more}{vehicles}"
-    [found] = build_problems(scenario_from_text(text))
-    assert f"2:20: cost231_hata is valid from 1500 to 2000 MHz, not for the {wrong}" in found
+    [problem_of] = build_problems(scenario_from_text(text))
+    assert f"2:20: cost231_hata is valid from 1500 to 2000 MHz, not for the {wrong}" in problem_of
     assert build_problems(scenario_from_text(text.replace("_hata}", "_hata, extrapolate: true}"))) == []
     inside = text.replace("[0, 100]", "[0, 20]").replace("2.1e+9", "2.0e+9")
     assert build_problems(scenario_from_text(inside)) == []

@@ -19,7 +19,7 @@ plain = st.recursive(
 )
 options = st.dictionaries(text, plain, max_size=3)
 word = st.sampled_from(["hold", "flock", "imu", "on", "1e3", "null", "007", "yes", "a: b", "0x1", "2026-01-01"])
-choice = word | st.builds(lambda name, given: {name: given}, word, options | st.none())
+choice = word | st.builds(lambda name, values: {name: values}, word, options | st.none())
 numbers = st.dictionaries(text, number, max_size=3)
 vector2, vector3 = st.lists(number, min_size=2, max_size=2), st.lists(number, min_size=3, max_size=3)
 pose = st.lists(number, min_size=3, max_size=4)

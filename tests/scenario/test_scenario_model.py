@@ -63,10 +63,10 @@ def test_defaults() -> None:
 
 
 def test_defaults_of_a_vehicle() -> None:
-    (one,) = load_scenario({"vehicles": [{"model": "quad"}]}).vehicles
-    assert (one.id, one.name, one.count, one.preset, one.speed) == (None, "quad_0", 1, None, 0.0)
-    assert (one.pose, one.spawn, one.driver, one.behaviour, one.timeout) == (None, None, None, None, None)
-    assert (one.parameters, one.spread, one.commands, one.failsafe, one.sensors) == ({}, {}, {}, {}, ())
+    (quad,) = load_scenario({"vehicles": [{"model": "quad"}]}).vehicles
+    assert (quad.id, quad.name, quad.count, quad.preset, quad.speed) == (None, "quad_0", 1, None, 0.0)
+    assert (quad.pose, quad.spawn, quad.driver, quad.behaviour, quad.timeout) == (None, None, None, None, None)
+    assert (quad.parameters, quad.spread, quad.commands, quad.failsafe, quad.sensors) == ({}, {}, {}, {}, ())
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_demos_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_numpy_values_and_tuples_are_accepted() -> None:
     options = {"path": np.array([[0.0, 1.0]]), "laps": np.int64(3)}
     entry = {"model": "quad", "pose": (np.float64(1), 2, np.float32(0.5)), "behaviour": {"follow": options}}
-    (one,) = load_scenario({"vehicles": (entry,)}).vehicles
-    assert one.pose == (1.0, 2.0, 0.5)
-    assert one.controller is not None and one.controller.options == {"path": [[0.0, 1.0]], "laps": 3}
+    (vehicle,) = load_scenario({"vehicles": (entry,)}).vehicles
+    assert vehicle.pose == (1.0, 2.0, 0.5)
+    assert vehicle.controller is not None and vehicle.controller.options == {"path": [[0.0, 1.0]], "laps": 3}
 
 
 def test_a_scenario_never_changes() -> None:

@@ -18,9 +18,9 @@ def uniform(count: int, k: int) -> Floats:
 
 def poses(ground_z: float = 0.0, **entry: Any) -> Floats:
     vehicle = load_scenario({"vehicles": [{"model": "quad", **entry}]}).vehicles[0]
-    found = spawn_poses(vehicle, uniform, lambda x, y: np.full(len(x), ground_z))
-    assert found.dtype == np.float64 and found.shape == (entry.get("count", 1), 4)
-    return found
+    placed = spawn_poses(vehicle, uniform, lambda x, y: np.full(len(x), ground_z))
+    assert placed.dtype == np.float64 and placed.shape == (entry.get("count", 1), 4)
+    return placed
 
 
 def test_single_poses() -> None:
@@ -30,14 +30,14 @@ def test_single_poses() -> None:
 
 
 def test_listed_poses() -> None:
-    found = poses(count=2, spawn={"poses": [[1, 2, 0.5], [4, 5, 6, -0.5]]}, ground_z=-1.0)
-    assert_array_equal(found, [[1, 2, -1, 0.5], [4, 5, 6, -0.5]])
+    placed = poses(count=2, spawn={"poses": [[1, 2, 0.5], [4, 5, 6, -0.5]]}, ground_z=-1.0)
+    assert_array_equal(placed, [[1, 2, -1, 0.5], [4, 5, 6, -0.5]])
 
 
 def test_grid_is_centred_and_row_by_row() -> None:
-    found = poses(count=5, spawn={"grid": {"spacing": 2, "z": 20, "origin": [10, 0], "heading": 1}})
+    placed = poses(count=5, spawn={"grid": {"spacing": 2, "z": 20, "origin": [10, 0], "heading": 1}})
     xy = [[8, -1], [10, -1], [12, -1], [8, 1], [10, 1]]
-    assert_array_equal(found, [[x, y, 20, 1] for x, y in xy])
+    assert_array_equal(placed, [[x, y, 20, 1] for x, y in xy])
 
 
 def test_grid_columns() -> None:
@@ -48,9 +48,9 @@ def test_grid_columns() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 9, 10, 99, 100, 101])
 def test_grid_is_about_square(count: int) -> None:
-    found = poses(count=count, spawn={"grid": {"spacing": 1}})
-    columns, rows = (len(np.unique(found[:, axis])) for axis in (0, 1))
-    assert len(np.unique(found[:, :2], axis=0)) == count
+    placed = poses(count=count, spawn={"grid": {"spacing": 1}})
+    columns, rows = (len(np.unique(placed[:, axis])) for axis in (0, 1))
+    assert len(np.unique(placed[:, :2], axis=0)) == count
     assert columns - rows in (0, 1)
 
 
@@ -65,15 +65,15 @@ def test_grid_is_about_square(count: int) -> None:
     ],
 )
 def test_circle(face: dict[str, Any], yaw: list[float]) -> None:
-    found = poses(count=4, spawn={"circle": {"radius": 2, "z": 5, "center": [1, 1], **face}})
-    assert_allclose(found[:, :3], [[3, 1, 5], [1, 3, 5], [-1, 1, 5], [1, -1, 5]], atol=1e-12)
-    assert_allclose(found[:, 3], yaw, atol=1e-12)
+    placed = poses(count=4, spawn={"circle": {"radius": 2, "z": 5, "center": [1, 1], **face}})
+    assert_allclose(placed[:, :3], [[3, 1, 5], [1, 3, 5], [-1, 1, 5], [1, -1, 5]], atol=1e-12)
+    assert_allclose(placed[:, 3], yaw, atol=1e-12)
 
 
 def test_lines_and_boxes_on_the_ground() -> None:
     ends = {"start": [0, 0], "end": [4, 4]}
-    found = poses(count=3, spawn={"line": ends}, ground_z=7.0)
-    assert_allclose(found, [[0, 0, 7, PI / 4], [2, 2, 7, PI / 4], [4, 4, 7, PI / 4]])
+    placed = poses(count=3, spawn={"line": ends}, ground_z=7.0)
+    assert_allclose(placed, [[0, 0, 7, PI / 4], [2, 2, 7, PI / 4], [4, 4, 7, PI / 4]])
     box = poses(count=50, spawn={"random": {"low": [1, 2], "high": [3, 5]}}, ground_z=7.0)
     flying = poses(count=50, spawn={"random": {"low": [1, 2, 0], "high": [3, 5, 1]}})
     assert_array_equal(box[:, [0, 1, 3]], flying[:, [0, 1, 3]])
@@ -94,12 +94,12 @@ def test_line() -> None:
 
 def test_random_uses_the_draws_of_its_caller() -> None:
     box = {"low": [0, 10, -5], "high": [1, 30, -5]}
-    found = poses(count=1000, spawn={"random": box})
+    placed = poses(count=1000, spawn={"random": box})
     drawn = uniform(1000, 4)
-    assert_allclose(found[:, :3], np.array([0, 10, -5]) + drawn[:, :3] * [1, 20, 0])
-    assert_allclose(found[:, 3], 2 * PI * drawn[:, 3] - PI)
+    assert_allclose(placed[:, :3], np.array([0, 10, -5]) + drawn[:, :3] * [1, 20, 0])
+    assert_allclose(placed[:, 3], 2 * PI * drawn[:, 3] - PI)
     fixed = poses(count=1000, spawn={"random": {**box, "heading": 0.5}})
-    assert_array_equal(fixed[:, :3], found[:, :3])
+    assert_array_equal(fixed[:, :3], placed[:, :3])
     assert_array_equal(fixed[:, 3], 0.5)
 
 
@@ -110,6 +110,6 @@ def test_headings_are_wrapped() -> None:
 
 
 def test_a_million_vehicles() -> None:
-    found = poses(count=1_000_000, spawn={"grid": {"spacing": 3}})
-    assert_array_equal(found[0, :2], [-1498.5, -1498.5])
-    assert_array_equal(found[-1, :2], [1498.5, 1498.5])
+    placed = poses(count=1_000_000, spawn={"grid": {"spacing": 3}})
+    assert_array_equal(placed[0, :2], [-1498.5, -1498.5])
+    assert_array_equal(placed[-1, :2], [1498.5, 1498.5])

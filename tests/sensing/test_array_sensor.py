@@ -19,9 +19,9 @@ RATE = 1000.0
 
 
 def made(name: str, **options: Any) -> FleetArraySensor:
-    found = fleet_sensor(find_sensor(name), options, RATE)
-    assert isinstance(found, FleetArraySensor)
-    return found
+    sensor = fleet_sensor(find_sensor(name), options, RATE)
+    assert isinstance(sensor, FleetArraySensor)
+    return sensor
 
 
 def posed(n: int, tick: int = 0) -> Any:
@@ -43,17 +43,17 @@ def around(count: int = 30) -> Around:
 
 
 def take(sensor: Any, tick: int, n: int = 3, seed: int = 7, scene: Around | None = None, names: Any = None) -> None:
-    given = streams(n) if names is None else names
+    names_of = streams(n) if names is None else names
     environment = defaults_of(Environment).copy()
-    sensor.sample(tick, posed(n, tick), n, given, environment, seed, None, scene or around(), np.arange(n))
+    sensor.sample(tick, posed(n, tick), n, names_of, environment, seed, None, scene or around(), np.arange(n))
 
 
 def values(sensor: Any) -> Any:
     return {name: sensor.array(name).copy() for name in sensor.arrays} | {"reading": sensor.published().copy()}
 
 
-def same(one: Any, other: Any) -> None:
-    for name, value in one.items():
+def same(first: Any, other: Any) -> None:
+    for name, value in first.items():
         np.testing.assert_array_equal(value, other[name], err_msg=name)
 
 

@@ -266,7 +266,7 @@ def test_kernels_that_read_columns_equal_plain_python_bit_for_bit(bench: Any, na
     sensor.sample(0, block, n, bench.streams(n), environment, 99, seen)
     options, blank = kind.options(*sensor.options.tolist()), [0.0] * len(columns_of(kind.memory))
     for i, stream in enumerate(bench.streams(n).tolist()):
-        given = Pose(*block[:, i].tolist()), kind.seen(*seen[:, i].tolist()), kind.memory(*blank), options
+        arguments = Pose(*block[:, i].tolist()), kind.seen(*seen[:, i].tolist()), kind.memory(*blank), options
         draw = Draw(kind.key(99), stream, 0, 0), sensor.period / 1000.0
-        reading, _ = kind.measure(*given, Environment(*environment.tolist()), Site(), *draw)
+        reading, _ = kind.measure(*arguments, Environment(*environment.tolist()), Site(), *draw)
         np.testing.assert_array_equal(table(sensor)[:, i], reading)

@@ -54,28 +54,28 @@ def cast(solids: Any, chosen: Beams, pose: Any = None, ground: float = np.nan, *
     table = np.array(solids).reshape(-1, SOLID.size)
     pose = poses(1) if pose is None else pose
     ids = np.arange(pose.shape[1])
-    given = solids_of(table), more.pop("bodies", NO_SOLIDS)
-    return scan(pose, ids, chosen, REACH, ground if ground == ground else -1e6, *given, **more)
+    obstacles = solids_of(table), more.pop("bodies", NO_SOLIDS)
+    return scan(pose, ids, chosen, REACH, ground if ground == ground else -1e6, *obstacles, **more)
 
 
 def test_a_wall_ahead_is_at_its_distance_over_the_cosine() -> None:
     wall = solid(BOX, (10.5, 0.0, 0.0), (0.5, 50.0, 1.0))
-    found = cast([wall], beams(181, 180.0))[0, 0]
+    distances = cast([wall], beams(181, 180.0))[0, 0]
     angle = np.radians(np.arange(181) - 90.0)
     expected = 10.0 / np.cos(angle)
     hit = expected <= REACH
-    np.testing.assert_allclose(found[hit], expected[hit], rtol=0, atol=1e-9)
-    assert (found[~hit] == NOTHING).all()
+    np.testing.assert_allclose(distances[hit], expected[hit], rtol=0, atol=1e-9)
+    assert (distances[~hit] == NOTHING).all()
 
 
 def test_a_round_post_is_at_the_distance_of_the_law_of_cosines() -> None:
     post = solid(FRUSTUM, (8.0, 0.0, 0.0), (0.7, 0.7, 2.0), base=0.7, top=0.7)
-    found = cast([post], beams(1001, 20.0))[0, 0]
+    distances = cast([post], beams(1001, 20.0))[0, 0]
     angle = np.radians(np.linspace(-10, 10, 1001))
     inside = np.abs(8.0 * np.sin(angle)) < 0.7
     expected = 8.0 * np.cos(angle) - np.sqrt(np.maximum(0.49 - (8.0 * np.sin(angle)) ** 2, 0.0))
-    np.testing.assert_allclose(found[inside], expected[inside], rtol=0, atol=1e-9)
-    assert (found[~inside] == NOTHING).all()
+    np.testing.assert_allclose(distances[inside], expected[inside], rtol=0, atol=1e-9)
+    assert (distances[~inside] == NOTHING).all()
 
 
 def test_a_cone_is_narrower_where_the_beam_is_higher() -> None:
@@ -86,10 +86,10 @@ def test_a_cone_is_narrower_where_the_beam_is_higher() -> None:
 
 
 def test_a_ring_that_looks_down_meets_flat_ground_at_height_over_sine() -> None:
-    found = cast([], beams(8, 360.0, (-30.0, -10.0, 5.0), (0.0, 0.0, 1.5)), ground=0.0)
-    np.testing.assert_allclose(found[0, 0], 1.5 / np.sin(np.radians(30)), atol=1e-12)
-    np.testing.assert_allclose(found[0, 1], 1.5 / np.sin(np.radians(10)), atol=1e-12)
-    assert (found[0, 2] == NOTHING).all()
+    distances = cast([], beams(8, 360.0, (-30.0, -10.0, 5.0), (0.0, 0.0, 1.5)), ground=0.0)
+    np.testing.assert_allclose(distances[0, 0], 1.5 / np.sin(np.radians(30)), atol=1e-12)
+    np.testing.assert_allclose(distances[0, 1], 1.5 / np.sin(np.radians(10)), atol=1e-12)
+    assert (distances[0, 2] == NOTHING).all()
 
 
 def test_a_sensor_inside_a_solid_measures_nothing_ahead() -> None:
@@ -102,8 +102,8 @@ def test_a_vehicle_does_not_see_itself_but_the_others_do() -> None:
     pose = poses(3).copy()
     pose[0] = 6.0 * np.arange(3)
     pose.flags.writeable = False
-    found = cast([], beams(3, 120.0), pose, bodies=solids_of(bodies))
-    ahead = found[:, 0, 1]
+    distances = cast([], beams(3, 120.0), pose, bodies=solids_of(bodies))
+    ahead = distances[:, 0, 1]
     np.testing.assert_allclose(ahead[:2], 4.0, atol=1e-12)
     assert ahead[2] == NOTHING
 
@@ -123,8 +123,8 @@ def brute(origin: Any, direction: Any, row: Any) -> float:
                 if abs(at[k]) > half[k]:
                     return np.inf
                 continue
-            one, two = sorted(((-half[k] - at[k]) / d[k], (half[k] - at[k]) / d[k]))
-            enters, leaves = max(enters, one), min(leaves, two)
+            first, two = sorted(((-half[k] - at[k]) / d[k], (half[k] - at[k]) / d[k]))
+            enters, leaves = max(enters, first), min(leaves, two)
         return enters if enters <= leaves else np.inf
     if row[15] == ROUND_BALL:
         return ball(at, d, np.zeros(3), half[0])
@@ -138,11 +138,11 @@ def brute(origin: Any, direction: Any, row: Any) -> float:
 def real_roots(a: float, b: float, c: float) -> list[float]:
     """Return the roots >= 0 of a t^2 + b t + c."""
     if abs(a) < 1e-14:
-        found = [] if b == 0 else [-c / b]
+        roots = [] if b == 0 else [-c / b]
     else:
         root = b * b - 4 * a * c
-        found = [] if root < 0 else [(-b - root**0.5) / (2 * a), (-b + root**0.5) / (2 * a)]
-    return [t for t in found if t >= 0]
+        roots = [] if root < 0 else [(-b - root**0.5) / (2 * a), (-b + root**0.5) / (2 * a)]
+    return [t for t in roots if t >= 0]
 
 
 def ball(at: Any, d: Any, centre: Any, radius: float) -> float:
@@ -196,8 +196,8 @@ def scene(rng: Any, count: int, tilted: bool) -> Any:
             half[1] = half[2]
             half[0] += half[2]
         q = rng.normal(size=4) if tilted else np.array([0.0, 0.0, rng.normal(), rng.normal()])
-        place = rng.uniform(-30, 30, 3) * (1, 1, 0.1)
-        rows.append(solid(shape, place, half, rotation(*(q / np.linalg.norm(q))), base, top))
+        position = rng.uniform(-30, 30, 3) * (1, 1, 0.1)
+        rows.append(solid(shape, position, half, rotation(*(q / np.linalg.norm(q))), base, top))
     return np.array(rows)
 
 
@@ -211,7 +211,7 @@ def test_scans_of_random_scenes_equal_brute_force(seed: int, tilted: bool) -> No
     q = rng.normal(size=4) if tilted else np.array([0.0, 0.0, rng.normal(), rng.normal()])
     pose[:3, 0], pose[3:7, 0] = rng.uniform(-5, 5, 3) * (1, 1, 0.1), q / np.linalg.norm(q)
     pose.flags.writeable = False
-    found = cast(solids, chosen, pose)[0]
+    distances = cast(solids, chosen, pose)[0]
     turned = rotation(*pose[3:7, 0])
     origin = pose[:3, 0] + turned @ chosen.mount[:3]
     grazing = 0
@@ -221,7 +221,7 @@ def test_scans_of_random_scenes_equal_brute_force(seed: int, tilted: bool) -> No
             direction = turned @ np.array([ce * ca, ce * sa, se])
             expected = min(brute(origin, direction, row) for row in solids)
             expected = expected if expected <= REACH else NOTHING
-            if abs(found[r, b] - expected) > 1e-9:
+            if abs(distances[r, b] - expected) > 1e-9:
                 grazing += 1  # a beam that touches an edge may hit or miss it
     assert grazing <= 1
 
@@ -239,14 +239,14 @@ def test_level_scans_of_random_scenes_equal_brute_force(seed: int, fov: float, l
     pose, yaw = poses(1).copy(), rng.uniform(-np.pi, np.pi)
     pose[:2, 0], pose[5:7, 0] = rng.uniform(-5, 5, 2), (np.sin(0.5 * yaw), np.cos(0.5 * yaw))
     pose.flags.writeable = False
-    found = cast(solids, chosen, pose)[0, 0]
+    distances = cast(solids, chosen, pose)[0, 0]
     turned = rotation(*pose[3:7, 0])
     origin = pose[:3, 0] + turned @ chosen.mount[:3]
     grazing = 0
     for b in range(48):
         direction = turned @ np.array([*chosen.directions[:, b], 0.0])
         expected = min(brute(origin, direction, row) for row in solids)
-        grazing += not abs(found[b] - (expected if expected <= REACH else NOTHING)) <= 1e-9
+        grazing += not abs(distances[b] - (expected if expected <= REACH else NOTHING)) <= 1e-9
     assert grazing <= 1  # a beam that touches an edge may hit or miss it
 
 
@@ -272,10 +272,10 @@ def test_many_solids_over_a_large_area_give_the_same_as_a_few_cells() -> None:
     solids[:, :2] *= 8.0
     chosen = beams(360, 360.0)
     pose = poses(1)
-    one = scan(pose, np.zeros(1, np.int64), chosen, REACH, -1e6, solids_of(solids), NO_SOLIDS)
+    together = scan(pose, np.zeros(1, np.int64), chosen, REACH, -1e6, solids_of(solids), NO_SOLIDS)
     two = scan(pose, np.zeros(1, np.int64), chosen, REACH, -1e6, solids_of(solids, 1000.0), NO_SOLIDS)
-    np.testing.assert_array_equal(one, two)
-    assert (one < NOTHING).any()
+    np.testing.assert_array_equal(together, two)
+    assert (together < NOTHING).any()
 
 
 @pytest.mark.slow  # compiles another loop
@@ -284,9 +284,9 @@ def test_threads_do_not_change_a_bit() -> None:
     solids, pose = scene(rng, 60, True), poses(20).copy()
     pose[:2] = rng.uniform(-20, 20, (2, 20))
     pose.flags.writeable = False
-    given = solids_of(solids), NO_SOLIDS
+    obstacles = solids_of(solids), NO_SOLIDS
     ids, chosen = np.arange(20), beams(540, 270.0)
-    few = scan(pose, ids, chosen, REACH, 0.0, *given)
+    few = scan(pose, ids, chosen, REACH, 0.0, *obstacles)
     for threads in (1, None):
         limit_threads(threads)
-        np.testing.assert_array_equal(scan(pose, ids, chosen, REACH, 0.0, *given, many=True), few)
+        np.testing.assert_array_equal(scan(pose, ids, chosen, REACH, 0.0, *obstacles, many=True), few)

@@ -59,8 +59,8 @@ def test_the_bias_starts_spread_and_walks(bench: Any) -> None:
 
 def test_strong_pressure_is_limited_and_the_same_seed_gives_the_same_readings(bench: Any) -> None:
     pose = bench.poses(8, vx=200.0)
-    one, two = read(bench, pose), read(bench, pose)
-    assert np.all(one["pressure"] == 6894.76)
+    first, two = read(bench, pose), read(bench, pose)
+    assert np.all(first["pressure"] == 6894.76)
     pose = bench.poses(8, vx=15.0)
-    one, two = read(bench, pose), read(bench, pose)
-    assert one["airspeed"].tobytes() == two["airspeed"].tobytes()
+    first, two = read(bench, pose), read(bench, pose)
+    assert first["airspeed"].tobytes() == two["airspeed"].tobytes()

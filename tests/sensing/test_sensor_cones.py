@@ -52,8 +52,8 @@ def test_the_share_of_detections_is_the_polynomial(distance: float) -> None:
     expected = max(0.99 - 0.01 * distance - 0.00012 * distance**2, 0.1)
     binomial(int(sensor.published()[0].sum()), N, expected)
     assert (sensor.published()[1] == 1).all()
-    found = sensor.array("detections")[:, 0]
-    confidence = found[np.isfinite(found[:, 3]), 3]
+    detections = sensor.array("detections")[:, 0]
+    confidence = detections[np.isfinite(detections[:, 3]), 3]
     # at the measured distance, which is off by centimetres
     np.testing.assert_allclose(confidence, expected, atol=0.005)
 
@@ -71,8 +71,8 @@ def test_misses_are_a_share_besides() -> None:
 def test_errors_have_the_spreads_and_covariances_that_are_given() -> None:
     noise = {"noise_range": 0.05, "noise_bearing": 0.01, "noise_xy": 0.02}
     x, y = 12.0, 9.0  # 15 m away
-    found = seen(cones((x, y)), N, **{**PERFECT, **noise}).array("detections")[:, 0].astype(np.float64)
-    errors = found[:, :2] - (x, y)
+    detections = seen(cones((x, y)), N, **{**PERFECT, **noise}).array("detections")[:, 0].astype(np.float64)
+    errors = detections[:, :2] - (x, y)
     along, across = errors @ (0.8, 0.6), errors @ (-0.6, 0.8)
     radial, lateral = np.sqrt(0.05**2 + 0.02**2), np.sqrt((15 * 0.01) ** 2 + 0.02**2)
     for values, sigma in ((along, radial), (across, lateral)):
@@ -82,7 +82,8 @@ def test_errors_have_the_spreads_and_covariances_that_are_given() -> None:
         assert abs(values.mean()) < 5 * sigma / np.sqrt(N)
     turn = np.array([[0.8, -0.6], [0.6, 0.8]])
     expected = turn @ np.diag([radial**2, lateral**2]) @ turn.T
-    np.testing.assert_allclose(found[:, 5:8].mean(axis=0), [expected[0, 0], expected[0, 1], expected[1, 1]], rtol=0.01)
+    upper = [expected[0, 0], expected[0, 1], expected[1, 1]]
+    np.testing.assert_allclose(detections[:, 5:8].mean(axis=0), upper, rtol=0.01)
     np.testing.assert_allclose(np.cov(errors.T), expected, rtol=0.15, atol=2e-4)
 
 
@@ -96,19 +97,19 @@ def test_stages_draw_independently_of_each_other() -> None:
             assert (other.published()[0] >= plain.published()[0]).all()
         else:
             np.testing.assert_array_equal(other.published()[0], plain.published()[0])
-    one, two = plain.array("detections"), seen(scene, 50, delay=0.0, clutter=0.0, colour_confusion=0.9)
-    np.testing.assert_array_equal(one[..., :2], two.array("detections")[..., :2])
+    first, two = plain.array("detections"), seen(scene, 50, delay=0.0, clutter=0.0, colour_confusion=0.9)
+    np.testing.assert_array_equal(first[..., :2], two.array("detections")[..., :2])
 
 
 def test_colours_are_known_up_to_their_range_and_sometimes_wrong() -> None:
     scene = cones((10.0, 0.0, 1), (20.0, 0.0, 1))
-    found = seen(scene, N, **{**PERFECT, "colour_confusion": 0.2}).array("detections")
-    near, far = found[:, 0, 2], found[:, 1, 2]
-    assert (far == 4).all() and (found[:, 1, 4] == 0).all()
+    detections = seen(scene, N, **{**PERFECT, "colour_confusion": 0.2}).array("detections")
+    near, far = detections[:, 0, 2], detections[:, 1, 2]
+    assert (far == 4).all() and (detections[:, 1, 4] == 0).all()
     binomial(int((near != 1).sum()), N, 0.2)
     for colour in (0, 2, 3):  # each of the others equally often
         binomial(int((near == colour).sum()), N, 0.2 / 3)
-    np.testing.assert_allclose(found[:, 0, 4], 0.8, rtol=1e-6)
+    np.testing.assert_allclose(detections[:, 0, 4], 0.8, rtol=1e-6)
 
 
 def test_clutter_is_poisson_and_spread_over_the_field_of_view() -> None:
@@ -117,9 +118,9 @@ def test_clutter_is_poisson_and_spread_over_the_field_of_view() -> None:
     assert abs(count.mean() - 1.5) < 5 * np.sqrt(1.5 / N)
     assert count.var() == pytest.approx(1.5, rel=0.12)
     binomial(int((count == 0).sum()), N, np.exp(-1.5))
-    found = sensor.array("detections").reshape(-1, 8)
-    found = found[np.isfinite(found[:, 0])].astype(np.float64)
-    away, bearing = np.hypot(found[:, 0], found[:, 1]), np.degrees(np.arctan2(found[:, 1], found[:, 0]))
+    clutter = sensor.array("detections").reshape(-1, 8)
+    clutter = clutter[np.isfinite(clutter[:, 0])].astype(np.float64)
+    away, bearing = np.hypot(clutter[:, 0], clutter[:, 1]), np.degrees(np.arctan2(clutter[:, 1], clutter[:, 0]))
     assert away.min() >= 0.999 and away.max() <= 45.001 and np.abs(bearing).max() <= 60.001
     # evenly over the area: half of them lie within the circle of half the area
     half = np.sqrt(0.5 * (45.0**2 + 1.0))
@@ -138,9 +139,9 @@ def test_the_truth_is_exact_sorted_and_numbered() -> None:
 
 @pytest.mark.parametrize(("angle", "visible"), [(59.9, 1), (60.1, 0), (-59.9, 1), (-60.1, 0), (180.0, 0)])
 def test_the_field_of_view_is_half_to_each_side(angle: float, visible: int) -> None:
-    place = 10 * np.cos(np.radians(angle)), 10 * np.sin(np.radians(angle))
-    assert seen(cones(place), **PERFECT).published()[1, 0] == visible
-    assert seen(cones(place), **PERFECT, fov_deg=360).published()[1, 0] == 1
+    position = 10 * np.cos(np.radians(angle)), 10 * np.sin(np.radians(angle))
+    assert seen(cones(position), **PERFECT).published()[1, 0] == visible
+    assert seen(cones(position), **PERFECT, fov_deg=360).published()[1, 0] == 1
 
 
 def test_places_are_in_the_vehicles_frame_with_the_mounting() -> None:
@@ -148,8 +149,8 @@ def test_places_are_in_the_vehicles_frame_with_the_mounting() -> None:
     yaw = np.radians(40)
     pose[0], pose[1], pose[5], pose[6] = 100.0, 50.0, np.sin(yaw / 2), np.cos(yaw / 2)
     ahead = np.array([np.cos(yaw), np.sin(yaw)])
-    place = np.array([100.0, 50.0]) + 8.0 * ahead + 2.0 * np.array([-ahead[1], ahead[0]])
-    sensor = seen(cones(tuple(place)), pose=pose, **PERFECT, x=1.5, y=-0.2)
+    position = np.array([100.0, 50.0]) + 8.0 * ahead + 2.0 * np.array([-ahead[1], ahead[0]])
+    sensor = seen(cones(tuple(position)), pose=pose, **PERFECT, x=1.5, y=-0.2)
     np.testing.assert_allclose(sensor.array("detections")[0, 0, :2], (8.0, 2.0), rtol=1e-6)
     # the range begins at the sensor, 1.5 m ahead of the pose
     edge = np.array([100.0, 50.0]) + 46.4 * ahead
@@ -171,18 +172,18 @@ def test_detections_are_sorted_as_they_are_reported() -> None:
     """With errors of the place that are as large as the gaps between cones, and a sensor ahead of the car's middle."""
     places = [(8.0 + 0.2 * k, 0.5 * (k % 3)) for k in range(40)]
     sensor = seen(cones(*places), 50, **{**PERFECT, "noise_xy": 0.3, "clutter": 2.0}, x=1.5, y=-0.5)
-    found = sensor.array("detections")[:, :, :2].astype(float) - (1.5, -0.5)
-    away = np.hypot(found[:, :, 0], found[:, :, 1])
+    detections = sensor.array("detections")[:, :, :2].astype(float) - (1.5, -0.5)
+    away = np.hypot(detections[:, :, 0], detections[:, :, 1])
     count = np.isfinite(away).sum(axis=1)
     assert (count >= 40).all()
     for row, n in zip(away, count, strict=True):
         assert (np.diff(row[:n]) > -1e-5).all()
 
 
-@pytest.mark.parametrize("given", [0.5, 2, -1])
-def test_occlusion_is_on_or_off(given: float) -> None:
-    with pytest.raises(InvalidValueError, match=f"'occlusion' is on or off: 0 or 1, not {given:g}"):
-        seen(cones((5.0, 0.0)), occlusion=given)
+@pytest.mark.parametrize("blocks", [0.5, 2, -1])
+def test_occlusion_is_on_or_off(blocks: float) -> None:
+    with pytest.raises(InvalidValueError, match=f"'occlusion' is on or off: 0 or 1, not {blocks:g}"):
+        seen(cones((5.0, 0.0)), occlusion=blocks)
     assert seen(cones((5.0, 0.0)), **PERFECT, occlusion=True).published()[0, 0] == 1
 
 
@@ -234,10 +235,10 @@ def test_threads_do_not_change_a_bit() -> None:
     pose = np.zeros((13, 200))
     pose[:2], yaw = rng.uniform(-50, 50, (2, 200)), rng.uniform(-3, 3, 200)
     pose[5], pose[6] = np.sin(yaw / 2), np.cos(yaw / 2)
-    found = []
+    rows = []
     for threads in (1, None):
         limit_threads(threads)
         sensor = seen(scene, 200, pose.copy(), delay=0.0)
-        found.append((sensor.array("detections").copy(), sensor.array("truth").copy()))
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    np.testing.assert_array_equal(found[0][1], found[1][1])
+        rows.append((sensor.array("detections").copy(), sensor.array("truth").copy()))
+    np.testing.assert_array_equal(rows[0][0], rows[1][0])
+    np.testing.assert_array_equal(rows[0][1], rows[1][1])

@@ -50,11 +50,11 @@ def test_a_whole_turn_has_no_beam_twice() -> None:
 
 def test_noise_is_normal_per_beam_and_independent_between_beams_and_scans() -> None:
     scene, sigma = wall(10.0), 0.05
-    one, two = (
+    first, two = (
         scanned(scene, 40, beams=101, fov_deg=10, noise=sigma, tick=t).array("ranges").astype(float) for t in (0, 25)
     )
     truth = 10.0 / np.cos(np.radians(np.linspace(-5, 5, 101)))
-    errors = one - truth
+    errors = first - truth
     freedom = errors.size - 1
     assert 1e-6 < stats.chi2.cdf(freedom * errors.var(ddof=1) / sigma**2, freedom) < 1 - 1e-6
     assert stats.kstest(errors.ravel() / sigma, "norm").pvalue > 1e-6

@@ -33,9 +33,9 @@ SCENARIO: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def sim() -> Any:
-    with paddock.load(SCENARIO) as found:
-        found.step(20)
-        yield found
+    with paddock.load(SCENARIO) as loaded:
+        loaded.step(20)
+        yield loaded
 
 
 def test_an_array_takes_as_many_rows_as_it_has_values(sim: Any) -> None:
@@ -71,12 +71,12 @@ def test_unknown_arrays_are_refused_and_known_ones_are_counted(sim: Any) -> None
 
 def test_metadata_describes_arrays_with_their_fields_and_options(sim: Any) -> None:
     programs = list(sim.engine.programs.values())
-    trees = {tree["name"]: tree for tree in fleet_trees(programs, sim.snapshot().layout, page=True)}
+    trees = {tree["name"]: tree for tree in fleet_trees(programs, sim.snapshot().layout)}
     assert trees["drone"]["arrays"] == []
-    scan, found, truth = trees["red"]["arrays"]
+    scan, detections, truth = trees["red"]["arrays"]
     assert (scan["name"], scan["shape"], scan["sensor"], scan["unit"]) == ("lidar.ranges", [24], "lidar", "m")
     assert (scan["options"]["beams"], scan["options"]["fov_deg"]) == (24.0, 270.0)
-    assert [field["name"] for field in found["fields"]][:3] == ["x", "y", "colour"]
+    assert [field["name"] for field in detections["fields"]][:3] == ["x", "y", "colour"]
     assert truth["shape"] == [5, 4]
 
 
@@ -90,7 +90,7 @@ def test_columns_with_a_rate_of_their_own_are_sent_less_often() -> None:
     times = np.arange(0.0, 10.0, 1.0 / 60.0)
     held = [subscription.due_view(float(now)).held for now in 1000.0 + times]
     assert held[0] == frozenset()  # all at first
-    sent = [sum(k not in one for one in held) for k in range(3)]
+    sent = [sum(k not in frame for frame in held) for k in range(3)]
     assert sent[0] == len(times) and abs(sent[1] - 100) <= 1 and abs(sent[2] - 250) <= 1
     changed = (*choices[:2], ColumnChoice("red", ("z",), 25.0))
     subscription.change(View(columns=changed), 60.0)

@@ -58,8 +58,8 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
     result = operate(host.source, operation, "eve", arguments)
-    found = result.result(60) if isinstance(result, Future) else result
-    return found() if callable(found) else found
+    result_of = result.result(60) if isinstance(result, Future) else result
+    return result_of() if callable(result_of) else result_of
 
 
 @pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])
@@ -445,19 +445,19 @@ def test_markers_of_a_client_have_a_number_of_points(host: Host, monkeypatch: py
     sim = host.source.watched
     assert isinstance(sim, paddock.Simulation)
     line = {"namespace": "n", "kind": "line_list", "vertices": np.zeros((200_000, 3))}
-    ask(host, "mark", markers=[{**line, "id": 1}])
+    ask(host, "put_markers", markers=[{**line, "id": 1}])
     with pytest.raises(PaddockError, match="400000 points of this client exceed the limit of 250000"):
-        ask(host, "mark", markers=[{**line, "id": 2}])
-    ask(host, "mark", markers=[{**line, "id": 1}])  # in place of the first
+        ask(host, "put_markers", markers=[{**line, "id": 2}])
+    ask(host, "put_markers", markers=[{**line, "id": 1}])  # in place of the first
     for k in range(4):
-        operate(host.source, "mark", f"eve {k}", {"markers": [{**line, "id": 10 + k}]})
+        operate(host.source, "put_markers", f"eve {k}", {"markers": [{**line, "id": 10 + k}]})
     with pytest.raises(PaddockError, match="1200000 points of all clients exceed the limit of 1000000"):
-        operate(host.source, "mark", "eve 5", {"markers": [{**line, "id": 20}]})
+        operate(host.source, "put_markers", "eve 5", {"markers": [{**line, "id": 20}]})
     rings = [{"namespace": "rings", "id": k, "kind": "ring", "scale": [2.0, 1.0, 1.0]} for k in range(3000)]
     with pytest.raises(PaddockError, match="288000 points of this client"):  # 2 x 48 lines each
-        operate(host.source, "mark", "mallory", {"markers": rings})
+        operate(host.source, "put_markers", "mallory", {"markers": rings})
     sim.world.markers.clear()
-    ask(host, "mark", markers=[{**line, "id": 2}])
+    ask(host, "put_markers", markers=[{**line, "id": 2}])
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:

@@ -41,12 +41,12 @@ def vds1_header(kind: int, sequence: int = 0, vehicle: int = 0) -> bytes:
 def received(link: socket.socket, seconds: float) -> list[bytes]:
     """All datagrams until none has come for a while."""
     link.settimeout(seconds)
-    found = []
+    rows = []
     while True:
         try:
-            found.append(link.recv(2048))
+            rows.append(link.recv(2048))
         except TimeoutError:
-            return found
+            return rows
 
 
 def test_vds1_sends_a_forged_address_no_more_than_was_sent_in_its_name(
@@ -182,7 +182,7 @@ def test_idle_connections_of_other_endpoints_are_limited(
 
         def ended() -> float:
             samples = metrics(host, "paddock_hub_cut_off_total")
-            return sum(one.value for one in samples if one.labels["reason"] == "slots")
+            return sum(sample.value for sample in samples if sample.labels["reason"] == "slots")
 
         assert eventually(lambda: ended() > 0)  # not by a timeout
         assert eventually(lambda: descriptors(host) - before <= limit)
@@ -227,7 +227,7 @@ def test_zmq_ends_connections_that_send_much_before_their_handshake(
 
         def ended() -> float:
             samples = metrics(host, "paddock_hub_cut_off_total")
-            return sum(one.value for one in samples if one.labels["reason"] == "size")
+            return sum(sample.value for sample in samples if sample.labels["reason"] == "size")
 
         port = host.addresses["zmq"]["port"]
         links = [stack.enter_context(zmtp(port, b"NULL")) for _ in range(4)]
@@ -263,7 +263,7 @@ def test_zmq_limits_what_all_connections_together_send_without_an_end(
 
         def ended() -> float:
             samples = metrics(host, "paddock_hub_cut_off_total")
-            return sum(one.value for one in samples if one.labels["reason"] == "size")
+            return sum(sample.value for sample in samples if sample.labels["reason"] == "size")
 
         links = [stack.enter_context(zmtp(host.addresses["zmq"]["publish"], b"NULL")) for _ in range(5)]
         for link in links:

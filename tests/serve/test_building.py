@@ -70,8 +70,8 @@ def served(scenario: dict[str, Any], limits: ClientLimits | None = None) -> Iter
 
 def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
     result = operate(source, operation, "eve", arguments)
-    found = result.result(60) if isinstance(result, Future) else result
-    return found() if callable(found) else found
+    result_of = result.result(60) if isinstance(result, Future) else result
+    return result_of() if callable(result_of) else result_of
 
 
 def queued(state: bytes, *entries: dict[str, Any], tick: int) -> bytes:
@@ -105,9 +105,9 @@ def test_a_restore_and_a_reset_are_built_outside_the_ticking_thread(builders: se
 def test_a_clients_reset_is_that_of_the_program(scenario: dict[str, Any], builders: set[str]) -> None:
     with served(scenario) as source, paddock.load(scenario) as other:
         sim = source.sim
-        for one in (sim, other):
-            one.step(50)
-            one.remove(scenario["vehicles"][0]["name"])
+        for run in (sim, other):
+            run.step(50)
+            run.remove(scenario["vehicles"][0]["name"])
         builders.clear()
         ask(source, "reset", seed=9)
         assert builders == {"paddock-worker"}
@@ -212,13 +212,13 @@ def test_new_queued_fleets_are_not_built_in_a_tick(builders: set[str]) -> None:
 def test_a_prepared_state_is_refused_if_autopilots_have_joined_since() -> None:
     with paddock.load(PLAIN) as sim:
         prepared = sim.engine.prepare_restore(sim.save())
-        sim.engine.autopilots.joins += 1
+        sim.engine.claims.autopilots.joins += 1
         with pytest.raises(PaddockError, match="restore refused: the run changed while its state was being built"):
             sim.engine.take_over(prepared)
 
 
 @pytest.mark.parametrize(
-    ("given", "found", "error"),
+    ("loaded", "compared", "error"),
     [
         ({"a": [1, {"b": 2.0}]}, {"a": [1, {"b": 2.0}], "new": 1}, None),
         ({"a": float("nan"), "b": 3, "c": "x", "d": None}, {"a": float("nan"), "b": 3.0, "c": "x", "d": None}, None),
@@ -230,9 +230,9 @@ def test_a_prepared_state_is_refused_if_autopilots_have_joined_since() -> None:
         ({"a": np.zeros(3)}, {"a": np.zeros(3, np.float32)}, r"state, a is not valid: float64 of shape \(3,\)"),
     ],
 )
-def test_a_state_is_compared_with_what_was_loaded_from_it(given: Any, found: Any, error: str | None) -> None:
+def test_a_state_is_compared_with_what_was_loaded_from_it(loaded: Any, compared: Any, error: str | None) -> None:
     if error is None:
-        check_equal(given, found, "state")
+        check_equal(loaded, compared, "state")
         return
     with pytest.raises(PaddockError, match=error):
-        check_equal(given, found, "state")
+        check_equal(loaded, compared, "state")

@@ -16,7 +16,7 @@ from paddock.serve.live import LiveSource
 def passes(sim: Any, count: int = 50) -> None:
     """Wait until the running thread has gone around its loop some times."""
     rounds = [0]
-    sim.engine.on_idle.append(lambda: rounds.__setitem__(0, rounds[0] + 1))
+    sim.engine.listeners.idle.append(lambda: rounds.__setitem__(0, rounds[0] + 1))
     end = monotonic() + 60
     while rounds[0] < count:
         assert monotonic() < end

@@ -15,14 +15,14 @@ from paddock.serve.endpoints.vds1.endpoint import DatagramSender
 def sockets() -> Iterator[list[socket.socket]]:
     """One that sends, two that receive."""
     made = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(3)]
-    for one in made:
-        one.bind(("127.0.0.1", 0))
-        one.settimeout(5.0)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 21)
+    for bound in made:
+        bound.bind(("127.0.0.1", 0))
+        bound.settimeout(5.0)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 21)
     made[0].setblocking(False)
     yield made
-    for one in made:
-        one.close()
+    for bound in made:
+        bound.close()
 
 
 @pytest.mark.parametrize("together", [True, False])

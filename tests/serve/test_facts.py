@@ -59,7 +59,7 @@ def test_facts_with_other_arguments_are_others(monkeypatch: pytest.MonkeyPatch) 
     hub = Hub(monkeypatch)
     hub.read("sensors", target="red")
     hub.read("sensors", target="blue")
-    assert [one["arguments"] for one in hub.asked] == [{"target": "red"}, {"target": "blue"}]
+    assert [question["arguments"] for question in hub.asked] == [{"target": "red"}, {"target": "blue"}]
 
 
 def test_a_client_reads_its_own_change_and_others_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,13 +121,13 @@ def test_new_items_are_selected_in_the_hub(monkeypatch: pytest.MonkeyPatch) -> N
         hub.read("events", since=since)
     assert hub.asked == [{"ask": 1, "operation": "events", "arguments": {"since": 0}}]
     hub.send(1, 101, result=events)
-    assert [found for _, found in hub.answers] == [events, events[3:], []]
+    assert [answer for _, answer in hub.answers] == [events, events[3:], []]
 
 
 def test_errors_are_facts_too_and_personal_results_name_their_client(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub(monkeypatch)
     hub.read("sensors", target="red")
-    hub.read("metadata", "bob", page=True)
+    hub.read("metadata", "bob")
     hub.send(1, 101, error={"kind": "UnknownNameError", "message": "unknown vehicle 'red'"})
     hub.send(2, 101, result={"client": "", "name": "demo"})
     assert hub.answers == [("ann", "unknown vehicle 'red'"), ("bob", {"client": "bob", "name": "demo"})]
@@ -210,6 +210,6 @@ def test_a_publisher_pushes_kept_facts_while_time_passes_but_no_hashes() -> None
 
 
 def test_only_saves_hashes_private_columns_and_surveys_go_between_ticks() -> None:
-    reads = {name for name, one in OPERATIONS.items() if one.entry.where == "read"}
+    reads = {name for name, operation in OPERATIONS.items() if operation.entry.handling == "read"}
     surveys = {"coverage", "radio_levels", "spectrum", "radio_assign", "series"}
     assert reads == {"save", "state_hash", "inspect"} | surveys

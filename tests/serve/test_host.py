@@ -171,8 +171,8 @@ def test_the_time_in_which_a_process_waits_for_a_processor_does_not_count_as_sil
     processor = {min(os.sched_getaffinity(0))}
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
-        for one in busy:
-            os.sched_setaffinity(one.pid, processor)
+        for process in busy:
+            os.sched_setaffinity(process.pid, processor)
         os.sched_setscheduler(busy[0].pid, os.SCHED_IDLE, os.sched_param(0))
         silence = Silence(busy[0].pid)
         for _ in range(4):
@@ -181,16 +181,16 @@ def test_the_time_in_which_a_process_waits_for_a_processor_does_not_count_as_sil
         assert silence.in_all > 1.0 and silence.seconds < 0.5 * silence.in_all
         busy[1].kill()
         os.kill(busy[0].pid, signal.SIGSTOP)
-        assert eventually(lambda: not any(one.runnable for one in thread_times(busy[0].pid).values()))
+        assert eventually(lambda: not any(time.runnable for time in thread_times(busy[0].pid).values()))
         silence.observe(True)
         assert silence.seconds == silence.in_all == 0.0
         time.sleep(0.5)
         silence.observe(False)
         assert silence.seconds > 0.9 * silence.in_all
     finally:
-        for one in busy:
-            one.kill()
-            one.wait()
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def _answers(host: Host) -> bool:

@@ -130,9 +130,9 @@ def test_the_points_of_a_kind_without_vertices_are_the_ends_of_its_lines() -> No
         Marker.car("a", 1),
         Marker.axes("a", 1),
     ]
-    assert {one.kind for one in made} == DRAWN_POINTS.keys()
-    for one in made:
-        assert len(ends(one)) <= one.drawn_points <= 2 * len(ends(one))
+    assert {marker.kind for marker in made} == DRAWN_POINTS.keys()
+    for marker in made:
+        assert len(ends(marker)) <= marker.drawn_points <= 2 * len(ends(marker))
     assert Marker.text("a", 1, "hello").drawn_points == 1
     assert Marker.points("a", 1, np.zeros((7, 3))).drawn_points == 7
 
@@ -178,4 +178,4 @@ def test_a_large_drawing_is_encoded_by_another_thread_and_shown_when_it_is_ready
             return decode_lines(drawing.encoded("lines", snapshot, "enu")[HEADER.size :])
 
         asyncio.run(draw())
-    assert len(threads) == 3 and [one is threading.main_thread() for one in threads] == [False, False, True]
+    assert len(threads) == 3 and [thread is threading.main_thread() for thread in threads] == [False, False, True]

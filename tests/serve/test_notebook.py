@@ -41,13 +41,13 @@ def next_poses(socket: ClientConnection, after: int = -1) -> tuple[int, tuple[fl
         message = socket.recv(timeout=30)
         if isinstance(message, str):
             continue
-        found: dict[int, bytes] = {}
+        poses: dict[int, bytes] = {}
         while message:
             kind, size = struct.unpack_from("<BI", message)
-            found[kind], message = message[5 : 5 + size], message[5 + size :]
-        if TICK in found and POSES in found and (tick := struct.unpack_from("<Q", found[TICK])[0]) > after:
-            assert struct.unpack_from("<I", found[POSES]) == (1,)
-            return tick, struct.unpack_from("<3f", found[POSES], 4)
+            poses[kind], message = message[5 : 5 + size], message[5 + size :]
+        if TICK in poses and POSES in poses and (tick := struct.unpack_from("<Q", poses[TICK])[0]) > after:
+            assert struct.unpack_from("<I", poses[POSES]) == (1,)
+            return tick, struct.unpack_from("<3f", poses[POSES], 4)
 
 
 def test_poses_arrive_while_the_notebook_steps() -> None:

@@ -14,7 +14,7 @@ HANDLERS = handlers()
 
 
 def test_every_operation_has_one_handler() -> None:
-    hub = {name for name, operation in OPERATIONS.items() if operation.entry.where == "hub"}
+    hub = {name for name, operation in OPERATIONS.items() if operation.entry.handling == "hub"}
     assert set(HUB_HANDLERS) == hub
     assert set(HANDLERS) == set(OPERATIONS) - hub
     assert set(HANDLERS) > REPLAYED
@@ -36,8 +36,8 @@ def test_operations_without_a_handler_are_methods_of_the_simulation() -> None:
         for operation in derived:
             method = attrgetter(".".join(filter(None, operation.client)))(sim)
             taken = signature(method).parameters
-            assert {one.name for one in operation.arguments} <= {*taken}, operation.name
+            assert {argument.name for argument in operation.arguments} <= {*taken}, operation.name
 
 
 def test_hub_operations_are_those_of_json_rpc() -> None:
-    assert all(operation.entry.rpc for operation in OPERATIONS.values() if operation.entry.where == "hub")
+    assert all(operation.entry.rpc for operation in OPERATIONS.values() if operation.entry.handling == "hub")

@@ -49,9 +49,9 @@ def test_jammers_have_no_channel_and_need_a_change() -> None:
 
 
 def ask(run: LiveSource, operation: str, **arguments: Any) -> Any:
-    found = operate(run, operation, "c", arguments)
-    found = found.result(60) if hasattr(found, "result") else found
-    return found() if callable(found) else found
+    answer = operate(run, operation, "c", arguments)
+    answer = answer.result(60) if hasattr(answer, "result") else answer
+    return answer() if callable(answer) else answer
 
 
 def test_view_of_radios_stations_and_jammers(run: LiveSource) -> None:
@@ -66,33 +66,33 @@ def test_view_of_radios_stations_and_jammers(run: LiveSource) -> None:
 
 
 def test_coverage_and_spectrum_are_computed_aside(run: LiveSource) -> None:
-    found = ask(run, "coverage", x=0.0, y=0.0, size=200.0, side=3)
-    assert found.power.shape == (3, 3) and found.time == run.sim.time
-    tree = in_json(CoverageGrid, found._asdict())
+    coverage = ask(run, "coverage", x=0.0, y=0.0, size=200.0, side=3)
+    assert coverage.power.shape == (3, 3) and coverage.time == run.sim.time
+    tree = in_json(CoverageGrid, coverage._asdict())
     assert (tree["x"], tree["y"], tree["cell"], tree["side"]) == (-100.0, -100.0, 100.0, 3)
     loss = 20.0 * np.log10(4.0 * np.pi * np.hypot(100.0, 100.0) * 2.4e9 / 299_792_458.0)
     assert tree["power"][0] == pytest.approx(20.0 - loss, abs=0.06)  # one decimal
     assert all(len(tree[name]) == 9 for name in ("power", "sinr", "jamming"))
-    found = in_json(Spectrum, ask(run, "spectrum", receiver="p", bins=8)._asdict())
+    spectrum = in_json(Spectrum, ask(run, "spectrum", receiver="p", bins=8)._asdict())
     # a tenth of the barrage of 100 MHz in each bin of 10 MHz, and the noise of 10 MHz
     jammer = 10.0 - 20.0 * np.log10(4.0 * np.pi * np.hypot(700.0, 48.0) * 2.4e9 / 299_792_458.0) - 10.0
     both = 10.0 * np.log10(10.0 ** (jammer / 10.0) + 10.0 ** (-103.97 / 10.0))
-    assert found["power"] == pytest.approx([both] * 8, abs=0.06)
+    assert spectrum["power"] == pytest.approx([both] * 8, abs=0.06)
     with pytest.raises(PaddockError, match="unknown vehicle or station 'q'"):
         ask(run, "coverage", of="q")
 
 
 def test_layers_of_pages(run: LiveSource) -> None:
     assert run.figures()["visualization"] is None
-    first = ask(run, "visualization", show_comm_links=True, show_rf_range=None, show_labels=False)
+    first = ask(run, "set_visualization_mode", show_comm_links=True, show_rf_range=None, show_labels=False)
     assert (first["version"], first["show_comm_links"], first["show_labels"]) == (1, True, False)
-    second = ask(run, "visualization", show_comm_links=None, show_rf_range=True, show_labels=None)
+    second = ask(run, "set_visualization_mode", show_comm_links=None, show_rf_range=True, show_labels=None)
     assert (second["version"], second["show_comm_links"], second["show_rf_range"]) == (2, True, True)
     assert run.figures()["visualization"] == second
 
 
 def test_the_inspector_has_the_radio(run: LiveSource) -> None:
-    values = {one["name"]: one for one in ask(run, "inspect", target="p", page=True)["sensors"]["radio"]}
+    values = {column["name"]: column for column in ask(run, "inspect", target="p", page=True)["sensors"]["radio"]}
     assert values["sinr"]["unit"] == "dB" and values["sinr"]["value"] > 0.0 and values["links"]["value"] == 1.0
 
 
@@ -101,7 +101,7 @@ def test_without_radio() -> None:
         source = LiveSource(sim)
         source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         assert ask(source, "radio_view") is None and ask(source, "jammers") == []
-        for operation, given in (("coverage", {}), ("spectrum", {"receiver": "p"})):
+        for operation, arguments in (("coverage", {}), ("spectrum", {"receiver": "p"})):
             with pytest.raises(PaddockError, match="there is no radio: add a section"):
-                ask(source, operation, **given)
+                ask(source, operation, **arguments)
         source.detach()

@@ -52,8 +52,8 @@ def served(scenario: dict[str, Any]) -> Iterator[LiveSource]:
 
 def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
     result = operate(source, operation, "eve", arguments)
-    found = result.result(60) if isinstance(result, Future) else result
-    return found() if callable(found) else found
+    result_of = result.result(60) if isinstance(result, Future) else result
+    return result_of() if callable(result_of) else result_of
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -25,11 +25,11 @@ def circle() -> dict[str, Any]:
 
 
 def test_a_track_of_cones() -> None:
-    found = answer_about(circle())
-    assert found["problems"] == [] and found["track"]["closed"]
-    assert found["track"]["length"] == pytest.approx(2 * pi * 15.0, rel=0.01)
-    assert all(hypot(x, y) == pytest.approx(15.0, abs=0.1) for x, y in found["track"]["centre"])
-    assert found["warnings"] and "lap of 94 m" in " ".join(found["warnings"])  # the rules want 200 to 500 m
+    answer = answer_about(circle())
+    assert answer["problems"] == [] and answer["track"]["closed"]
+    assert answer["track"]["length"] == pytest.approx(2 * pi * 15.0, rel=0.01)
+    assert all(hypot(x, y) == pytest.approx(15.0, abs=0.1) for x, y in answer["track"]["centre"])
+    assert answer["warnings"] and "lap of 94 m" in " ".join(answer["warnings"])  # the rules want 200 to 500 m
 
 
 def test_what_is_wrong_with_cones() -> None:
@@ -49,7 +49,7 @@ def test_files_have_the_same_cones(format: str) -> None:
     read = [(cone.x, cone.y) for cone in file.cones]
     np.testing.assert_allclose(sorted(read), sorted(map(tuple, asked["cones"])), atol=1e-6)
     colours = [cone.colour for cone in file.cones]
-    assert format == "lanes" or [colours.count(one) for one in ("blue", "yellow")] == [24, 24]
+    assert format == "lanes" or [colours.count(colour) for colour in ("blue", "yellow")] == [24, 24]
 
 
 @pytest.mark.parametrize("format", ["csv", "csv4", "cones", "lanes"])
@@ -57,9 +57,9 @@ def test_a_file_is_read_back_with_its_format(format: str) -> None:
     asked = circle()
     asked["cones"][0] = [13.125, -0.0625]  # exact in binary
     text = answer_about({**asked, "format": format})["text"]
-    found = answer_about({"file": "ring", "text": text})
-    assert (found["format"], found["start"], found["notes"]) == (format, asked["start"], [])
-    read = sorted(zip(map(tuple, found["cones"]), found["colours"], strict=True))
+    answer = answer_about({"file": "ring", "text": text})
+    assert (answer["format"], answer["start"], answer["notes"]) == (format, asked["start"], [])
+    read = sorted(zip(map(tuple, answer["cones"]), answer["colours"], strict=True))
     assert read == sorted(zip(map(tuple, asked["cones"]), asked["colours"], strict=True))
 
 
@@ -75,13 +75,13 @@ def test_what_a_file_has_besides_cones() -> None:
   - {position: [1, 2, 0], class: timekeeping}
   - {position: [1, -2, 0], class: timekeeping}
 """
-    found = answer_about({"file": "a.yaml", "text": text})
-    assert found["cones"] == [[0, 2], [0, -2]] and found["colours"] == ["blue", "yellow"]
-    assert found["notes"] == [
+    answer = answer_about({"file": "a.yaml", "text": text})
+    assert answer["cones"] == [[0, 2], [0, -2]] and answer["colours"] == ["blue", "yellow"]
+    assert answer["notes"] == [
         "left out: 1 boundary point without a cone",
         "left out: 2 timing points",
     ]
-    assert found["start"] is None and found["covariances"] is None
+    assert answer["start"] is None and answer["covariances"] is None
     spread = answer_about({"file": "b.csv", "text": "blue,1,2,0,0.01,0.01,0\ncar_start,0,0,0.5,0,0,0\n"})
     assert (spread["format"], spread["start"]) == ("csv", [0.0, 0.0, 0.5])
     assert spread["covariances"] == [[0.01, 0.01, 0.0]] and spread["notes"] == []
@@ -89,8 +89,8 @@ def test_what_a_file_has_besides_cones() -> None:
 
 def test_covariances_are_kept_in_the_file_that_has_them() -> None:
     text = "blue,1,2,0,0.01,0.0225,-0.005\nyellow,1,-2,0,0,0,0\ncar_start,0,0,0.5,0,0,0\n"
-    found = answer_about({"file": "b.csv", "text": text})
-    asked = {name: found[name] for name in ("cones", "colours", "start", "covariances")}
+    answer = answer_about({"file": "b.csv", "text": text})
+    asked = {name: answer[name] for name in ("cones", "colours", "start", "covariances")}
     again = parse_track(answer_about({**asked, "format": "csv"})["text"], "b.csv", "csv")
     assert [cone[5:8] for cone in again.cones] == [(0.01, 0.0225, -0.005), (0.0, 0.0, 0.0)]
     assert "0.0225" not in answer_about({**asked, "format": "csv4"})["text"]
@@ -124,12 +124,12 @@ def test_the_checking_process_answers_about_tracks() -> None:
     async def ask() -> tuple[dict[str, Any], str]:
         checker = Checker()
         try:
-            found = await checker.track(circle())
+            answer = await checker.track(circle())
             with pytest.raises(PaddockError, match="48 cones and 1 colours") as refused:
                 await checker.track({**circle(), "colours": ["blue"]})
-            return found, str(refused.value)
+            return answer, str(refused.value)
         finally:
             await checker.close()
 
-    found, _ = asyncio.run(ask())
-    assert found["track"]["length"] == pytest.approx(2 * pi * 15.0, rel=0.01)
+    answer, _ = asyncio.run(ask())
+    assert answer["track"]["length"] == pytest.approx(2 * pi * 15.0, rel=0.01)

@@ -93,10 +93,10 @@ def counted(served: Any, name: str, **labels: str) -> float:
     with urllib.request.urlopen(f"http://127.0.0.1:{served[1].addresses['metrics']['port']}/metrics") as page:
         lines = page.read().decode().splitlines()
     wanted = [f'{key}="{value}"' for key, value in labels.items()]
-    found = [
+    matching = [
         line for line in lines if line.startswith(f"paddock_hub_{name}_total{{") and all(w in line for w in wanted)
     ]
-    return sum(float(line.rpartition(" ")[2]) for line in found)
+    return sum(float(line.rpartition(" ")[2]) for line in matching)
 
 
 def control(tick: int, number: int = 5, **inputs: float) -> pb.Request:
@@ -364,7 +364,7 @@ def test_without_pyzmq_the_error_names_the_extra(tmp_path: Any, monkeypatch: pyt
 
 @pytest.mark.parametrize(
     "method",
-    ["claim", "release", "control_unasked", "command_many", "step_synchronously", "spawn_all", "clear", "mark", "ping"],
+    ["claim", "release", "control", "command_many", "step_synchronously", "spawn_all", "clear", "put_markers", "ping"],
 )
 def test_only_documented_operations_can_be_called(raw: Any, method: str) -> None:
     reply = raw().ask(pb.Request(id=2, call=pb.Call(method=method, json='{"vehicles": [1]}')))

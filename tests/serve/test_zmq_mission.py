@@ -59,12 +59,12 @@ def test_a_view_is_json_with_arrays(caller: Caller) -> None:
     view = json.loads(reply.result.json)
     task, zone = view["tasks"][0], view["zones"][0]
     assert (task["name"], task["kind"], task["state"], task["vehicle"]) == ("fence", "line", "assigned", "bus")
-    line, ring = (reply.result.arrays[one["outline"]["$array"]] for one in (task, zone))
+    line, ring = (reply.result.arrays[item["outline"]["$array"]] for item in (task, zone))
     assert list(line.shape) == [2, 2] and struct.unpack("<4d", line.f64_le) == (60.0, -30.0, 80.0, -30.0)
     assert list(ring.shape) == [4, 2] and struct.unpack("<8d", ring.f64_le)[:2] == (-50.0, 70.0)
-    assert view["members"][0]["ahead"] == ["fence"] and view["members"][0]["travelled"] == 0.0
+    assert view["vehicles"][0]["ahead"] == ["fence"] and view["vehicles"][0]["travelled"] == 0.0
     assert view["metrics"]["completed"] == 0 and not view["finished"]
-    assert [entry[1] for entry in view["log"]][:2] == ["planned", "assigned"]
+    assert [entry["kind"] for entry in view["log"]][:2] == ["planned", "assigned"]
 
 
 def test_verbs_are_calls_by_name(caller: Caller) -> None:
@@ -79,9 +79,9 @@ def test_verbs_are_calls_by_name(caller: Caller) -> None:
     view = json.loads(caller.call("mission_view").result.json)
     assert [task["name"] for task in view["tasks"]] == ["fence", "mill"]
     assert [zone["name"] for zone in view["zones"]] == ["house", "pit"]
-    assert [member["name"] for member in view["members"]] == ["bus", "late"]
+    assert [vehicle["name"] for vehicle in view["vehicles"]] == ["bus", "late"]
     assert caller.call("remove_task", name="mill").WhichOneof("body") == "result"
-    assert caller.call("damage", vehicle="late").WhichOneof("body") == "result"
+    assert caller.call("damage_vehicle", vehicle="late").WhichOneof("body") == "result"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_verbs_are_calls_by_name(caller: Caller) -> None:
             *("move_task", {"name": "a", "x": "1", "y": 2}, "InvalidValueError"),
             "move_task.x: must be a number, not '1'",
         ),
-        ("damage", {"vehicle": 77}, "UnknownNameError", "no vehicle has the id 77"),
+        ("damage_vehicle", {"vehicle": 77}, "UnknownNameError", "no vehicle has the id 77"),
     ],
 )
 def test_wrong_arguments_are_named(caller: Caller, method: str, arguments: Any, code: str, message: str) -> None:

@@ -27,7 +27,7 @@ from paddock.world.state import SETTLED
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 Links = Callable[[int], dict[str, Any]]
@@ -131,8 +131,8 @@ def reference(tmp_path_factory: pytest.TempPathFactory, own_links: Links) -> Ref
     with paddock.load(mixed(own_links(2), folder)) as sim:
         sim.step(TICKS)
         world = sim.engine.state_hash(SETTLED)
-        found = sim.scenario, sim.engine.log.complete(), sim.state_hash(), world
-    return Reference(*found, logs_in(folder))
+        results = sim.scenario, sim.control.log.complete(), sim.state_hash(), world
+    return Reference(*results, logs_in(folder))
 
 
 def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(
@@ -214,14 +214,14 @@ def bound() -> dict[tuple[str, int], str]:
     """The sockets of this process that receive, as the kernel lists them: (protocol, port) -> address."""
     links = (os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
     own = {link[8:-1] for link in links if link.startswith("socket:[")}
-    found = {}
+    ports = {}
     for protocol, receiving in (("udp", "07"), ("tcp", "0A")):
         for line in Path(f"/proc/self/net/{protocol}").read_text().splitlines()[1:]:
             _, local, _, state, *_, inode = line.split()[:10]
             if inode in own and state == receiving:
                 address, port = local.split(":")
-                found[protocol, int(port, 16)] = socket.inet_ntoa(int(address, 16).to_bytes(4, sys.byteorder))
-    return found
+                ports[protocol, int(port, 16)] = socket.inet_ntoa(int(address, 16).to_bytes(4, sys.byteorder))
+    return ports
 
 
 def all_kinds(links: dict[str, Any]) -> dict[str, Any]:
@@ -441,7 +441,7 @@ def test_pictures_are_events_of_the_run(own_links: Links) -> None:
         assert isinstance(autopilot, BuiltInAutopilot)
         assert autopilot.command(2000, (0.0, 0.5, 3.0)).accepted
         sim.step(500)
-        found = [event for event in sim.events.since() if event.kind == "picture"]
-        assert [event.subject for event in found] == ["copter"] * 3
-        assert [event.detail.split(" at ")[0] for event in found] == ["1", "2", "3"]
-        assert [after.tick - before.tick for before, after in pairwise(found)] == [125, 125]  # 0.5 s at 250 Hz
+        events = [event for event in sim.events.since() if event.kind == "picture"]
+        assert [event.subject for event in events] == ["copter"] * 3
+        assert [event.detail.split(" at ")[0] for event in events] == ["1", "2", "3"]
+        assert [after.tick - before.tick for before, after in pairwise(events)] == [125, 125]  # 0.5 s at 250 Hz

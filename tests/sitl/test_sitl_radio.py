@@ -45,7 +45,7 @@ def flight(links: dict[str, Any], on: list[list[float]], **via: Any) -> dict[str
 
 
 def pilot_of(sim: Any) -> Any:
-    host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
     return host.vehicles[0].autopilot
 
 
@@ -61,13 +61,13 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         assert pilot.mode.name == "AUTO"
         state = sim.save()
         sim.step(2 * 250)
-        after, place = sim.state_hash(), sim.snapshot()["scout"].position
-        found = {event.kind: event for event in sim.events.since()}
-        assert found["link_down"].tick / 250 == pytest.approx(16.0, abs=0.1)
-        assert "GCS failsafe: RTL" in found["autopilot"].detail
+        after, position = sim.state_hash(), sim.snapshot()["scout"].position
+        events = {event.kind: event for event in sim.events.since()}
+        assert events["link_down"].tick / 250 == pytest.approx(16.0, abs=0.1)
+        assert "GCS failsafe: RTL" in events["autopilot"].detail
         # the last heartbeat came between 15 and 16 s; 3 s later, at the next of ten checks per second
-        assert found["autopilot"].tick / 250 == pytest.approx(18.6, abs=0.6)
-        assert pilot.mode.name == "RTL" and hypot(*place[:2]) > 15.0
+        assert events["autopilot"].tick / 250 == pytest.approx(18.6, abs=0.6)
+        assert pilot.mode.name == "RTL" and hypot(*position[:2]) > 15.0
         assert sim.vehicles.autopilots.failsafes() == [sim.snapshot()["scout"].id]  # health 0.5 in telemetry
         for _ in range(40 if landed else 0):
             sim.step(250)
@@ -88,6 +88,18 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         tree["fleets"]["scout"]["tables"]["heartbeats"][1, 0] = 99.0
         with pytest.raises(PaddockError, match="saved heartbeats of 'scout' are not valid"):
             sim.restore(pack(tree))
+
+
+def test_heartbeats_reach_the_failsafe_after_a_reset_and_a_reboot(own_links: Links) -> None:
+    with paddock.load(flight(own_links(1), [], heartbeat=2.0)) as sim:
+        pilot = pilot_of(sim)
+        sim.step(500)
+        sim.reset()
+        sim.step(500)
+        assert pilot.failsafes.gcs_us == pytest.approx(1.75e6, abs=0.26e6)
+        assert pilot.command(246, (1.0, 0.0, 0.0, 0.0, 0.0, 20190226.0)).accepted  # PREFLIGHT_REBOOT_SHUTDOWN
+        sim.step(250)
+        assert pilot.failsafes.gcs_us == pytest.approx(2.75e6, abs=0.26e6)
 
 
 def test_a_follower_hears_the_heartbeats_of_the_ground_station(own_links: Links) -> None:
@@ -135,8 +147,8 @@ def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
                 for message in parser.parse_buffer(data) or []:
                     if message.get_srcSystem() == 1:
                         arrived.append((tick / 250, message.get_seq()))
-        before = [one for one in heard if one >= 0.0]
-        assert max(one for one in before if one < 3.5) == pytest.approx(2.0, abs=0.2)  # none while it is jammed
+        before = [time for time in heard if time >= 0.0]
+        assert max(time for time in before if time < 3.5) == pytest.approx(2.0, abs=0.2)  # none while it is jammed
         assert heard[-1] == pytest.approx(6.0, abs=0.25)
         lost = [time for time, gone in rc if gone]  # RC_OVERRIDE_TIME after the last one, until they are back
         assert lost[0] == pytest.approx(3.0, abs=0.25) and lost[-1] == pytest.approx(4.0, abs=0.25)
@@ -152,7 +164,7 @@ def test_a_mission_is_uploaded_when_there_is_a_link(own_links: Links) -> None:
     with paddock.load(scenario) as sim:
         pilot = pilot_of(sim)
         sim.step(4 * 250)
-        assert not pilot.armed and sim.engine.autopilots.describe[0]()[0]["note"] == "no radio link"
+        assert not pilot.armed and sim.engine.claims.autopilots.describe[0]()[0]["note"] == "no radio link"
         sim.step(3 * 250)
         assert pilot.armed and pilot.mode.name == "AUTO"
 
@@ -312,7 +324,7 @@ def test_a_packet_for_two_programs_is_sent_once() -> None:
             taken.append((peer, packet))
 
     with two_radios() as sim:
-        path = RadioPath(ends_of(sim), lambda *_: None, None, lambda _: None)
+        path = RadioPath(ends_of(sim), None)
         first, second = b"packet one", b"packet two"
         for packet, peer in ((first, "a"), (first, "b"), (second, "a")):
             path.send(Link(), peer, packet, packet + peer.encode())

@@ -32,22 +32,22 @@ def flight(links: dict[str, Any], **radio: Any) -> dict[str, Any]:
 
 
 def liar(**how: Any) -> list[dict[str, Any]]:
-    place = {"name": "liar", "position": [0.0, 60.0, 0.0], "power": -40.0, "on": [[13.0, 1000.0]], "capture": 1.0}
-    return [{**place, **how}]
+    position = {"name": "liar", "position": [0.0, 60.0, 0.0], "power": -40.0, "on": [[13.0, 1000.0]], "capture": 1.0}
+    return [{**position, **how}]
 
 
 def pilot_of(sim: Any) -> Any:
-    host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
     return host.vehicles[0].autopilot
 
 
 def error_of(sim: Any, pilot: Any) -> float:
     """Horizontal distance of the estimated place from the true one, m."""
     x, y, _ = sim.snapshot()["scout"].position
-    place = pilot.estimator.frame.to_geodetic(pilot.estimate.north, pilot.estimate.east, 0.0)
+    position = pilot.estimator.frame.to_geodetic(pilot.estimate.north, pilot.estimate.east, 0.0)
     from paddock.world.geodesy import Origin
 
-    east, north, _ = Origin(*sim.scenario.world.origin).to_local(*np.array(place)[:, None])[0]
+    east, north, _ = Origin(*sim.scenario.world.origin).to_local(*np.array(position)[:, None])[0]
     return hypot(x - east, y - north)
 
 
@@ -95,19 +95,19 @@ def test_a_slow_pull_leads_the_vehicle_away(own_links: Links) -> None:
         sim.step(10 * 250)
         end = float(sim.snapshot()["scout"].position[0])
         assert (end - begin) / 10.0 == pytest.approx(-0.5, abs=0.07)
-        place = pilot.estimate.east
-        assert abs(place) < 1.0 and pilot.estimate.position_ok and pilot.mode.name == "AUTO"  # on the route, it thinks
+        east = pilot.estimate.east
+        assert abs(east) < 1.0 and pilot.estimate.position_ok and pilot.mode.name == "AUTO"  # on the route, it thinks
         assert not [text for text in texts(sim) if "glitch" in text or "EKF" in text]
 
 
 def test_a_jammer_takes_the_fix_and_telemetry_shows_it(own_links: Links) -> None:
     red = {"name": "red", "kind": "barrage", "position": [0.0, 30.0, 0.0], "frequency": 1575.42e6, "bandwidth": 2e6}
     with paddock.load(flight(own_links(1), jammers=[{**red, "power": 0.0, "on": [[3.0, 6.0]]}])) as sim:
-        pilot, found = pilot_of(sim), []
+        pilot, rows = pilot_of(sim), []
         for _ in range(10):
             sim.step(250)
             gps = mav.mavlink_map[24](*fields_of(24, pilot))
-            found.append((gps.fix_type, gps.satellites_visible))
-        assert found[1] == (3, 12) and found[4][0] == 0 and found[4][1] == 0 and found[9] == (3, 12)
+            rows.append((gps.fix_type, gps.satellites_visible))
+        assert rows[1] == (3, 12) and rows[4][0] == 0 and rows[4][1] == 0 and rows[9] == (3, 12)
         gps = [pilot.estimator.health.gps]
         assert gps == [True]

@@ -65,7 +65,7 @@ def crew(links: dict[str, Any], log: Path | None = None) -> dict[str, Any]:
 
 
 def host_of(sim: Any) -> SitlHost:
-    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
 
 
 def save_autopilot(pilot: BuiltInAutopilot) -> dict[str, Any]:
@@ -186,8 +186,8 @@ def test_a_motor_test_continues(own_links: Links) -> None:
         tree = unpack(state)
         for name, value in (("order", 4), ("left", 4), ("width", 2300), ("period_us", -1)):
             crafted = deepcopy(tree)
-            one = next(iter(crafted["autopilots"]["vehicles"].values()))
-            one["objects"]["autopilot"]["motor_test"][name] = value
+            autopilot = next(iter(crafted["autopilots"]["vehicles"].values()))
+            autopilot["objects"]["autopilot"]["motor_test"][name] = value
             with pytest.raises(PaddockError, match=r"not valid|motor_test"):
                 sim.restore(pack(crafted))
 
@@ -217,19 +217,19 @@ def test_a_recording_with_a_restored_flight_is_verified_without_autopilots(tmp_p
             sim.restore(state)
             sim.step(250)
         assert pilot.armed
-    found = verify(path)
-    assert found.sections == 2 and not found.differences and found.hashes >= 4
+    verified = verify(path)
+    assert verified.sections == 2 and not verified.differences and verified.hashes >= 4
 
 
 def times(path: Path) -> list[int]:
     """The times of the records of an on-board log, us."""
-    reader, found = DFReader.DFReader_binary(str(path)), []
+    reader, rows = DFReader.DFReader_binary(str(path)), []
     while (message := reader.recv_msg()) is not None:
         if message.get_type() == "ATT":
-            found.append(message.TimeUS)
+            rows.append(message.TimeUS)
     reader.data_map.close()
     reader.filehandle.close()
-    return found
+    return rows
 
 
 def test_a_restored_flight_is_logged_in_a_new_file_and_continues_beside_the_first(
@@ -310,19 +310,19 @@ def test_every_mode_is_saved_and_declares_what_it_keeps(kind: str) -> None:
 
 def objects_in(root: object) -> list[object]:
     """All objects of the autopilot that can be reached from one."""
-    found: dict[int, object] = {}
+    objects: dict[int, object] = {}
 
     def visit(value: object) -> None:
         if isinstance(value, list | tuple | dict):
             for each in value.values() if isinstance(value, dict) else value:
                 visit(each)
-        elif type(value).__module__.startswith("paddock.autopilot") and id(value) not in found:
-            found[id(value)] = value
+        elif type(value).__module__.startswith("paddock.autopilot") and id(value) not in objects:
+            objects[id(value)] = value
             for name in saved_names(value):
                 visit(vars(value)[name])
 
     visit(root)
-    return [value for value in found.values() if not hasattr(value, "_value_")]  # members of enums
+    return [value for value in objects.values() if not hasattr(value, "_value_")]  # members of enums
 
 
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
@@ -458,10 +458,10 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_value_that_no_flight_has_is_refused(flown: tuple[BuiltInAutopilot, bytes], place: str) -> None:
+@pytest.mark.parametrize("name", PLACES)
+def test_a_value_that_no_flight_has_is_refused(flown: tuple[BuiltInAutopilot, bytes], name: str) -> None:
     pilot, state = flown
-    path, value = PLACES[place]
+    path, value = PLACES[name]
     tree = unpack(state)
     read_autopilot(pilot, tree)
     put(tree, path, value)
@@ -547,7 +547,7 @@ def test_a_diverged_flight_can_be_restored(own_links: Links) -> None:
 def test_every_attribute_that_is_saved_has_a_type() -> None:
     """One that a class sets without declaring it could not be restored; Any would accept anything."""
     unsaved = {"Autopilot", "BuiltInGroup", "OnboardLog", "RefusedError", "_Reader", "_Writer"}
-    unsaved |= {"ActuatorCommands", "SensorData", "CopterTrack", "CopterHeading", "RowValue"}
+    unsaved |= {"ActuatorCommands", "SensorData", "CopterTrack", "CopterHeading", "RowTuple", "RowValue"}
     for module in walk_packages(autopilot_package.__path__, autopilot_package.__name__ + "."):
         kinds = vars(import_module(module.name)).values()
         for kind in {each for each in kinds if isinstance(each, type) and each.__module__ == module.name}:
@@ -560,7 +560,7 @@ def test_every_attribute_that_is_saved_has_a_type() -> None:
             places = [node for node in ast.walk(ast.parse(getsource(kind))) if isinstance(node, ast.Attribute)]
             stored = [each for each in places if isinstance(each.ctx, ast.Store)]
             set_here = {each.attr for each in stored if ast.unparse(each.value) == "self"}
-            computed = {name for name in set_here if isinstance(getattr(kind, name, None), property)}
+            computed = {name for name in set_here if hasattr(getattr(kind, name, None), "__set__")}
             listeners = {name for name in set_here if name.startswith("on_")}
             assert kind.__name__ in unsaved or set_here - listeners - computed <= known, kind
 

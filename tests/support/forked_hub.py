@@ -51,8 +51,8 @@ class ForkedHub:
 
     def __init__(self, link: int, bell: int) -> None:
         reading, writing = os.pipe()
-        given = (*map(Descriptor, (link, bell, writing)), os.getcwd(), dict(os.environ))
-        self._process = CONTEXT.Process(target=run_hub, args=given, daemon=True)
+        arguments = (*map(Descriptor, (link, bell, writing)), os.getcwd(), dict(os.environ))
+        self._process = CONTEXT.Process(target=run_hub, args=arguments, daemon=True)
         self._process.start()
         os.close(writing)
         self.stderr = os.fdopen(reading, encoding="utf-8", errors="replace")

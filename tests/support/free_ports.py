@@ -21,12 +21,12 @@ for _ in range(os.getpid() * 7 % (HIGHEST - LOWEST) // SIZE):
 
 
 def free_ports(count: int) -> int:
-    """Return the first of `count` consecutive free UDP ports."""
-    assert count <= SIZE
+    """Return the first of `count` consecutive free UDP ports; more than a block are in new ones."""
     for _ in range(4 * (HIGHEST - LOWEST) // SIZE):
-        if len(_reserved) < BLOCKS:
+        if len(_reserved) < BLOCKS or count > SIZE:
             base = next(_search)
-            if base not in _reserved and not _reserve(base):
+            blocks = range(base, base + count, SIZE)
+            if not all((block in _reserved and count <= SIZE) or _reserve(block) for block in blocks):
                 continue
         else:
             base = next(iter(_reserved))
@@ -37,6 +37,9 @@ def free_ports(count: int) -> int:
 
 
 def _reserve(base: int) -> bool:
+    """Reserve a block; return whether it is new and no other process has it."""
+    if base in _reserved:
+        return False
     path = Path(tempfile.gettempdir()) / f"paddock-test-ports-{os.getuid()}-{base}"
     opened = path.open("w")
     try:

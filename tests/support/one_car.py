@@ -15,10 +15,10 @@ from paddock.world.columns import Environment
 class Car:
     """One car; its columns are attributes."""
 
-    def __init__(self, level: str, speed: float = 0.0, world: Any = None, preset: str = "", **given: float) -> None:
+    def __init__(self, level: str, speed: float = 0.0, world: Any = None, preset: str = "", **fields: float) -> None:
         self.model: VehicleModel = find_model(level)
         values = load_preset(level, preset) if preset else {}
-        self.p, self.w = Parameters(**{**values, **given}), Environment(**(world or {}))
+        self.p, self.w = Parameters(**{**values, **fields}), Environment(**(world or {}))
         start = self.model.place(Placement(0.0, 0.0, 0.0, 0.0, speed), self.p, self.w)
         self.rows = np.array(start, dtype=float).reshape(-1, 1)
         self.spares = True  # the kernel contains parts that the car does not have; without: the kernel of simulations

@@ -52,12 +52,12 @@ def messages_over(
     `group` has equal numbers for radios of one vehicle.
     """
     n = len(links.start) - 1
-    found = Messages(section, seed)
+    messages = Messages(section, seed)
     alike = np.full(n, section.overhead), np.ones(n, np.int64), np.full(n, rate)
     group = np.arange(n) if group is None else np.asarray(group, np.int64)
-    found.begin(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group, np.zeros(n)))
-    connect(found, links, x)
-    return found
+    messages.begin(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group, np.zeros(n)))
+    connect(messages, links, x)
+    return messages
 
 
 def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0.0, denied: Any = None) -> None:
@@ -67,9 +67,9 @@ def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0
     table[COLUMN.bits], table[COLUMN.sensitivity], table[[COLUMN.spread, COLUMN.bandwidth]] = PACKET_BITS, -90.0, 1.0
     sense = np.full(n, 1e-9 if messages.section.sharing == "csma" else np.inf)
     denied = np.zeros((DENIED_ROWS, n), np.int64) if denied is None else denied
-    given = no_links(n)._replace(**links._asdict()), no_disturbances(n), np.stack([at, np.zeros(n), np.zeros(n)])
+    tables = no_links(n)._replace(**links._asdict()), no_disturbances(n), np.stack([at, np.zeros(n), np.zeros(n)])
     messages.relink(
-        channel_links(table, *given, sense, np.full(n, np.inf), np.full(n, 1e-9), denied), graph_of(links), now
+        channel_links(table, *tables, sense, np.full(n, np.inf), np.full(n, 1e-9), denied), graph_of(links), now
     )
 
 
@@ -84,11 +84,11 @@ def load_messages(messages: Messages, tree: Any, time: float, step: float = 0.0)
 
 def keep_radios(messages: Messages, kept: Any, now: float = 0.0) -> None:
     """Remove all radios but some, at a time (s); there are no links afterwards."""
-    place = np.full(messages.n, -1)
-    place[kept] = np.arange(len(kept))
+    position = np.full(messages.n, -1)
+    position[kept] = np.arange(len(kept))
     state = messages.state
-    drop_removed(state, place < 0)
+    drop_removed(state, position < 0)
     made = new_packets(len(kept), messages.section)
-    transfer(state, made, RADIO, place)
+    transfer(state, made, RADIO, position)
     reset_radios(made, messages.section.window[0], messages.slot_at(now))
     messages.set_state(made, Devices(*(column[kept] for column in messages.devices)))

@@ -128,7 +128,7 @@ def test_an_unknown_type_is_refused_with_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("factory", "words"),
     [
         (dict, "'dict': declarations: is not a SimulatorAdapter"),
         (
@@ -139,6 +139,6 @@ def test_an_unknown_type_is_refused_with_the_nearest_name() -> None:
         (lambda: 1 / 0, "declarations: cannot be created without arguments: ZeroDivisionError"),
     ],
 )
-def test_an_invalid_factory_is_refused(given: Any, words: str) -> None:
+def test_an_invalid_factory_is_refused(factory: Any, words: str) -> None:
     with pytest.raises(ConformanceError, match=words):
-        check_adapter(given)
+        check_adapter(factory)

@@ -35,13 +35,13 @@ def check_rules(file: TrackFile, width: float = 3.5) -> None:
     left, right = boundaries(file)
     for side in (left, right):  # cones at most 5 m apart
         assert np.linalg.norm(np.roll(side, -1, axis=0) - side, axis=1).max() <= 5.0
-    one, two = LinearRing(left), LinearRing(right)
-    assert one.is_simple and two.is_simple and not one.crosses(two)  # never crosses itself
-    assert one.distance(two) >= width  # at least 3 m wide, between straight lines from cone to cone
+    first, two = LinearRing(left), LinearRing(right)
+    assert first.is_simple and two.is_simple and not first.crosses(two)  # never crosses itself
+    assert first.distance(two) >= width  # at least 3 m wide, between straight lines from cone to cone
     outer, inner = sorted((Polygon(left), Polygon(right)), key=lambda ring: -ring.area)
     assert outer.contains(inner)
     asphalt = outer.difference(inner)
-    middle = 0.5 * (one.length + two.length)
+    middle = 0.5 * (first.length + two.length)
     assert 200.0 <= middle <= 500.0
     assert 200.0 <= asphalt.area / (width + 0.2) <= 500.0
     grown = asphalt.buffer(0.5 * width - 0.01)  # not within a width of itself: no second hole, the infield stays whole
@@ -99,7 +99,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 def test_tracks_turn_both_ways_and_a_rebuilt_track_is_the_same() -> None:
     made = [track.generate(seed) for seed in range(6)]
-    assert {bool(np.sign(one.curvature.sum()) > 0) for one in made} == {True, False}
+    assert {bool(np.sign(course.curvature.sum()) > 0) for course in made} == {True, False}
     again = track.parse(track.dump(made[0], "csv"), made[0].name)
     assert (again.centre == made[0].centre).all() and (again.left == made[0].left).all()
     assert again.gates == made[0].gates and again.start == made[0].start

@@ -29,17 +29,17 @@ def test_events_say_what_was_logged(
     kind: str, car: str, time: float, lap: int, number: int, value: float, cone: str
 ) -> None:
     entry = RaceEntry(kind, car, time, lap, number, value, cone if kind == "cone_hit" else "")
-    found = read_entry(kind, car, entry_text(entry))
-    assert found is not None
-    assert found.time == pytest.approx(time, abs=1e-9)
+    read = read_entry(kind, car, entry_text(entry))
+    assert read is not None
+    assert read.time == pytest.approx(time, abs=1e-9)
     assert read_entry(kind, car, shown_text(entry_text(entry))) is not None
     if kind in ("sector", "lap", "finished", "stopped", "unsafe_stop", "lap_refused"):
-        assert found.value == pytest.approx(value, abs=1e-9)
+        assert read.value == pytest.approx(value, abs=1e-9)
     if kind in ("sector", "lap", "cone_hit", "off_course", "finished", "dnf", "lap_refused"):
-        assert found.lap == lap
+        assert read.lap == lap
     if kind in ("sector", "dnf"):
-        assert found.number == number
-    assert (found.kind, found.car, found.cone) == (kind, car, entry.cone)
+        assert read.number == number
+    assert (read.kind, read.car, read.cone) == (kind, car, entry.cone)
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,14 @@ def test_the_skidpad_has_the_dimensions_of_the_rules() -> None:
 
 
 def test_a_skidpad_file_is_recognised_wherever_it_lies() -> None:
-    given = track.load("skidpad")
+    course = track.load("skidpad")
     angle, shift = 2.2, np.array([40.0, -7.0])
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    noise = np.random.default_rng(2).normal(0.0, 0.03, given.cones.shape)
-    x, y = turn @ np.array(given.start[:2]) + shift
-    t = track.from_cones((given.cones + noise) @ turn.T + shift, given.colours, (x, y, angle), "moved")
-    assert len(t.centre) == len(given.centre)
-    np.testing.assert_allclose(t.centre, given.centre @ turn.T + shift, atol=0.15)
+    noise = np.random.default_rng(2).normal(0.0, 0.03, course.cones.shape)
+    x, y = turn @ np.array(course.start[:2]) + shift
+    t = track.from_cones((course.cones + noise) @ turn.T + shift, course.colours, (x, y, angle), "moved")
+    assert len(t.centre) == len(course.centre)
+    np.testing.assert_allclose(t.centre, course.centre @ turn.T + shift, atol=0.15)
 
 
 def test_the_acceleration_track_has_the_dimensions_of_the_rules() -> None:
@@ -64,20 +64,20 @@ def test_circuits() -> None:
     assert names == ["skidpad", "acceleration", "autocross", "trackdrive", "park", "harbour", "speedway"]
     for name in ("park", "harbour", "speedway"):
         t = track.load(name)
-        found = figures(t)
-        assert t.closed and found["tightest_radius"] > 6.0 and found["cones"]["big_orange"] == 4
+        measured = figures(t)
+        assert t.closed and measured["tightest_radius"] > 6.0 and measured["cones"]["big_orange"] == 4
     assert track.load("speedway").width.min() >= 12.0  # for 20 cars
     assert track.load("park").length > 800.0
 
 
 def test_problems_are_found() -> None:
-    given = track.load("autocross")
-    blue = np.flatnonzero(given.colours == 0)
-    fewer = np.delete(np.arange(len(given.cones)), blue[[3, 4]])
-    t = track.from_cones(given.cones[fewer], given.colours[fewer], given.start, "x")
+    course = track.load("autocross")
+    blue = np.flatnonzero(course.colours == 0)
+    fewer = np.delete(np.arange(len(course.cones)), blue[[3, 4]])
+    t = track.from_cones(course.cones[fewer], course.colours[fewer], course.start, "x")
     (line,) = problems(t)
     assert line.startswith("left cones 13") and line.endswith("at most 5 m")
-    narrow = given.cones.copy()
-    middle = given.centre[[np.argmin(np.hypot(*(given.centre - place).T)) for place in narrow[blue]]]
+    narrow = course.cones.copy()
+    middle = course.centre[[np.argmin(np.hypot(*(course.centre - position).T)) for position in narrow[blue]]]
     narrow[blue] += 0.4 * (middle - narrow[blue])
-    assert problems(track.from_cones(narrow, given.colours, given.start, "x"))[0].startswith("width 2.")
+    assert problems(track.from_cones(narrow, course.colours, course.start, "x"))[0].startswith("width 2.")

@@ -52,13 +52,13 @@ def drive(
     """Follow one car; return what is found (kind, number, time), and the table."""
     table, hit = np.zeros((timing.TABLE_ROWS, 1)), np.zeros(len(course.cones), np.uint8)
     table[timing.STATUS], table[timing.POINT] = status, NOSE
-    found = np.zeros((most_found(1, len(course.gates), len(course.cones)), timing.FOUND_COLUMNS))
+    events = np.zeros((most_found(1, len(course.gates), len(course.cones)), timing.FOUND_COLUMNS))
     all_found = []
     for tick in range(ticks + 1):
         x, y, yaw, vx, vy, rate = motion(tick * DT)
         pose = np.array([x, y, 0, 0, 0, sin(yaw / 2), cos(yaw / 2), vx, vy, 0, 0, 0, rate])[:, None]
-        count = run(pose, car(), table, course, limits, hit, tick * DT, DT, found)
-        all_found += [(int(kind), int(number), (tick - 1 + share) * DT) for kind, _, number, share in found[:count]]
+        count = run(pose, car(), table, course, limits, hit, tick * DT, DT, events)
+        all_found += [(int(kind), int(number), (tick - 1 + share) * DT) for kind, _, number, share in events[:count]]
     return all_found, table
 
 
@@ -68,8 +68,8 @@ def test_uniform_motion(speed: float, angle: float, offset: float, phase: float)
     """A car at constant speed crosses a gate, square or not, at the time of its formula."""
     at = 0.03 * speed + offset * tan(angle)  # where the gate's line is at the car's offset
     motion = lambda t: (speed * (t - phase) - NOSE, offset, 0.0, speed, 0.0, 0.0)  # noqa: E731
-    found, _ = drive(lane([gate(at, angle)]), motion, 12)
-    assert [time for kind, _, time in found if kind == timing.CROSSED] == [pytest.approx(0.03 + phase, abs=1e-9)]
+    events, _ = drive(lane([gate(at, angle)]), motion, 12)
+    assert [time for kind, _, time in events if kind == timing.CROSSED] == [pytest.approx(0.03 + phase, abs=1e-9)]
 
 
 @settings(max_examples=20, deadline=None)
@@ -78,8 +78,8 @@ def test_constant_acceleration(acceleration: float, speed: float, wanted: float)
     """The cubic between two ticks is exact for constant acceleration."""
     at = speed * wanted + 0.5 * acceleration * wanted**2
     motion = lambda t: (speed * t + 0.5 * acceleration * t * t - NOSE, 0.1, 0.0, speed + acceleration * t, 0, 0)  # noqa: E731
-    found, _ = drive(lane([gate(at)]), motion, 25)
-    assert [time for kind, _, time in found if kind == timing.CROSSED] == [pytest.approx(wanted, abs=1e-9)]
+    events, _ = drive(lane([gate(at)]), motion, 25)
+    assert [time for kind, _, time in events if kind == timing.CROSSED] == [pytest.approx(wanted, abs=1e-9)]
 
 
 def test_circle() -> None:
@@ -91,11 +91,11 @@ def test_circle() -> None:
         a = rate * t - 0.3
         return radius * sin(a), radius * (1 - cos(a)), a, speed * cos(a), speed * sin(a), rate
 
-    found, _ = drive(lane([gate(1.0)]), motion, 60)
+    events, _ = drive(lane([gate(1.0)]), motion, 60)
     far = hypot(radius, NOSE)  # of the foremost point from the centre (0, radius)
     ahead = atan2(NOSE, radius)
     wanted = (np.arcsin(1.0 / far) - ahead + 0.3) / rate
-    assert [time for kind, _, time in found if kind == timing.CROSSED] == [pytest.approx(wanted, abs=1e-9)]
+    assert [time for kind, _, time in events if kind == timing.CROSSED] == [pytest.approx(wanted, abs=1e-9)]
 
 
 def test_backwards_and_beside() -> None:
@@ -104,15 +104,15 @@ def test_backwards_and_beside() -> None:
     assert drive(lane([gate(0.0)]), backwards, 20)[0] == []
     for offset, passes in ((1.5 + HALF_WIDTH - 0.01, True), (1.5 + HALF_WIDTH + 0.01, False)):
         beside = lambda t, y=offset: (10 * t - 1 - NOSE, y, 0, 10, 0, 0)  # noqa: E731
-        found, _ = drive(lane([gate(0.0)]), beside, 20, status=timing.WAITING)
-        assert [kind for kind, _, _ in found] == [timing.CROSSED] * passes
+        events, _ = drive(lane([gate(0.0)]), beside, 20, status=timing.WAITING)
+        assert [kind for kind, _, _ in events] == [timing.CROSSED] * passes
 
 
 @pytest.mark.parametrize(("offset", "out"), [(2.05, False), (2.15, True), (-2.05, False), (-2.15, True), (0.0, False)])
 def test_all_wheels_outside(offset: float, out: bool) -> None:
     """A car is off course when its inner wheels, 0.6 m from its middle, have left the lane of +-1.5 m."""
-    found, table = drive(lane([gate(100.0)]), lambda t: (10 * t, offset, 0, 10, 0, 0), 10)
-    assert [kind for kind, _, _ in found] == [timing.LEFT_TRACK] * out
+    events, table = drive(lane([gate(100.0)]), lambda t: (10 * t, offset, 0, 10, 0, 0), 10)
+    assert [kind for kind, _, _ in events] == [timing.LEFT_TRACK] * out
     assert table[timing.OUTSIDE, 0] == out
 
 
@@ -126,31 +126,31 @@ def test_cone_at_a_corner(gap: float, hit: bool) -> None:
     """A round base of 0.114 m that overlaps the rectangle of the body counts, once."""
     away = gap / sqrt(2.0)
     course = lane([gate(100.0)], [[NOSE + away, HALF_WIDTH + away, 0.114]])
-    found, _ = drive(course, lambda t: (0, 0, 0, 0, 0, 0), 5)
-    assert [kind for kind, _, _ in found] == [timing.CONE_TOUCHED] * hit
+    events, _ = drive(course, lambda t: (0, 0, 0, 0, 0, 0), 5)
+    assert [kind for kind, _, _ in events] == [timing.CONE_TOUCHED] * hit
 
 
 def test_stops() -> None:
     braking = lambda t: (10 * t - 5 * t * t if t < 1 else 5.0, 0, 0, max(10 - 10 * t, 0), 0, 0)  # noqa: E731
     limits = TimingLimits(4.0, np.inf, np.inf)
-    found, _ = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, limits)
-    assert found[0][0] == timing.TOO_FAR
-    assert found[0][2] == pytest.approx(1.0 - sqrt(0.2), abs=DT)  # 10 t - 5 t^2 = 4
-    found, table = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, TimingLimits(6.0, np.inf, np.inf))
-    assert found[0][0] == timing.AT_REST
+    events, _ = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, limits)
+    assert events[0][0] == timing.TOO_FAR
+    assert events[0][2] == pytest.approx(1.0 - sqrt(0.2), abs=DT)  # 10 t - 5 t^2 = 4
+    events, table = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, TimingLimits(6.0, np.inf, np.inf))
+    assert events[0][0] == timing.AT_REST
     assert table[timing.AFTER, 0] == pytest.approx(5.0, abs=1e-3)
 
 
 def test_time_limits() -> None:
     still = lambda t: (-5.0, 0, 0, 0, 0, 0)  # noqa: E731
     for status, limits in ((timing.RUNNING, TimingLimits(9, 0.1, 9)), (timing.WAITING, TimingLimits(9, 9, 0.1))):
-        found, _ = drive(lane([gate(0.0)]), still, 15, status, limits)
-        assert found[0] == (timing.LATE, 0, pytest.approx(0.11))
+        events, _ = drive(lane([gate(0.0)]), still, 15, status, limits)
+        assert events[0] == (timing.LATE, 0, pytest.approx(0.11))
 
 
 def test_broken_car() -> None:
-    found, _ = drive(lane([gate(0.0)]), lambda t: (np.nan, 0, 0, 0, 0, 0), 1)
-    assert [kind for kind, _, _ in found] == [timing.BROKEN] * 2
+    events, _ = drive(lane([gate(0.0)]), lambda t: (np.nan, 0, 0, 0, 0, 0), 1)
+    assert [kind for kind, _, _ in events] == [timing.BROKEN] * 2
 
 
 def test_turns_about_the_circles() -> None:
@@ -172,9 +172,9 @@ def test_compiled_as_plain() -> None:
     """The compiled routine gives the bits of the Python function."""
     course = lane([gate(3.0, 0.2)], [[2.0, 1.0, 0.1]])
     motion = lambda t: (8 * t + t * t, 0.3 * sin(t), 0.1 * t, 8 + 2 * t, 0.3 * cos(t), 0.1)  # noqa: E731
-    one, table = drive(course, motion, 60)
+    compiled, table = drive(course, motion, 60)
     two, other = drive(course, motion, 60, run=look)
-    assert one == two
+    assert compiled == two
     assert table.tobytes() == other.tobytes()
 
 

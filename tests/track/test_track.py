@@ -107,9 +107,9 @@ def test_arrays_numbers_and_known_positions() -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
 def test_the_order_of_the_cones_in_the_file_does_not_matter(seed: int) -> None:
-    t, given = circle(shuffled=seed), circle()
-    assert t.closed and t.length == pytest.approx(given.length, rel=1e-6)
-    assert t.cones[t.left_cones[0]] == pytest.approx(given.cones[given.left_cones[0]])
+    t, course = circle(shuffled=seed), circle()
+    assert t.closed and t.length == pytest.approx(course.length, rel=1e-6)
+    assert t.cones[t.left_cones[0]] == pytest.approx(course.cones[course.left_cones[0]])
 
 
 def test_noisy_and_missing_cones_are_ordered() -> None:
@@ -135,8 +135,8 @@ def lemniscate() -> tuple[Floats, list[str]]:
 
 
 def test_what_is_not_a_track_is_refused_with_the_place() -> None:
-    given = track.load("autocross")
-    cones, colours = given.cones, given.colours
+    course = track.load("autocross")
+    cones, colours = course.cones, course.colours
     with pytest.raises(TrackShapeError, match=r"eight: the track crosses itself near the blue cone") as crossing:
         track.from_cones(*lemniscate(), (60.0, 0.0, 0.5 * np.pi), "eight")
     x, y = str(crossing.value).partition(" at (")[2].partition(")")[0].split(",")
@@ -146,18 +146,18 @@ def test_what_is_not_a_track_is_refused_with_the_place() -> None:
             rf"x: the {('blue', 'yellow')[colour]} cone 289 at \(-9, 63\) is not on the {side} boundary, .* remove it$"
         )
         with pytest.raises(TrackShapeError, match=stray):
-            track.from_cones(np.vstack([cones, (-9.0, 63.0)]), np.append(colours, colour), given.start, "x")
+            track.from_cones(np.vstack([cones, (-9.0, 63.0)]), np.append(colours, colour), course.start, "x")
     with pytest.raises(TrackShapeError, match="one: the right boundary has 0 cones: a track has two boundaries"):
-        track.from_cones(cones[colours != 1], colours[colours != 1], given.start, "one")
+        track.from_cones(cones[colours != 1], colours[colours != 1], course.start, "one")
     with pytest.raises(TrackShapeError, match=r"the start pose .* does not face the track"):
         track.from_cones(cones, colours, (900.0, 0.0, 0.0), "far")
     hole = np.delete(np.arange(len(cones)), slice(40, 55))
     with pytest.raises(TrackShapeError, match=r"the left boundary has a gap of .* m after the blue cone 40 at \("):
-        track.from_cones(cones[hole], colours[hole], given.start, "hole")
+        track.from_cones(cones[hole], colours[hole], course.start, "hole")
     with pytest.raises(TrackShapeError, match="stand at one place"):
-        track.from_cones(np.concatenate([cones, cones[:1]]), np.append(colours, colours[0]), given.start, "twice")
+        track.from_cones(np.concatenate([cones, cones[:1]]), np.append(colours, colours[0]), course.start, "twice")
     with pytest.raises(TrackShapeError, match=r"no start pose: add a car_start to the file, or give start="):
-        track.building.from_file(replace(given.source, start=None), "x")
+        track.building.from_file(replace(course.source, start=None), "x")
     with pytest.raises(TrackShapeError, match="all cones stand on one line"):
         track.from_cones([[0, 0], [5, 0], [10, 0], [15, 0]], [0, 0, 1, 1], (0, 0, 0), "line")
     with pytest.raises(InvalidValueError, match="unknown colour 'bleu' of a cone; did you mean 'blue'"):
@@ -168,9 +168,9 @@ def test_what_is_not_a_track_is_refused_with_the_place() -> None:
         with pytest.raises(InvalidValueError, match=r"a start pose is \(x, y, yaw\) in m and rad, not "):
             track.from_cones(cones, colours, start)
     with pytest.raises(InvalidValueError, match="cones must be rows of numbers, not 'abc'"):
-        track.from_cones("abc", colours, given.start)
+        track.from_cones("abc", colours, course.start)
     with pytest.raises(InvalidValueError, match="covariances must be rows of numbers"):
-        track.from_cones(cones, colours, given.start, covariances=[["x"]])
+        track.from_cones(cones, colours, course.start, covariances=[["x"]])
     with pytest.raises(track.TrackFileError, match="did you mean 'autocross'"):
         track.load("autocros")
     with pytest.raises(UnknownNameError, match="unknown track format 'xml'; valid: cones, csv, csv4, lanes"):
@@ -185,8 +185,8 @@ def test_what_is_not_a_track_is_refused_with_the_place() -> None:
 
 
 def test_a_start_pose_off_the_track_is_a_problem() -> None:
-    given = track.load("trackdrive")
-    assert not problems(given)
+    course = track.load("trackdrive")
+    assert not problems(course)
     (problem,) = problems(track.load("trackdrive", start=(10, 9.95, 0.3)))  # beside a straight along y = 0, 3.5 m wide
     assert problem == "start pose at (10.0, 9.9), 8.2 m outside the track"
 
@@ -196,28 +196,28 @@ def test_a_skidpad_is_known_by_its_circles() -> None:
     pad = track.load("skidpad")
     assert not problems(replace(pad, gates=(*pad.gates, replace(pad.gates[0], name="more"))))
     park = track.load("park")
-    assert any("cones 7.99 m apart" in one for one in problems(replace(park, gates=park.gates[:1])))
+    assert any("cones 7.99 m apart" in course for course in problems(replace(park, gates=park.gates[:1])))
 
 
 @pytest.mark.parametrize("format", ["csv", "csv4", "cones", "lanes"])
 def test_a_track_survives_every_format(format: str) -> None:
-    given = track.generate(4)
-    again = track.parse(track.dump(given, format), "generated 4")
-    assert again.closed and again.start == given.start
+    course = track.generate(4)
+    again = track.parse(track.dump(course, format), "generated 4")
+    assert again.closed and again.start == course.start
     assert {(*p, c) for p, c in zip(again.cones.tolist(), again.colours.tolist(), strict=True)} == {
-        (*p, c) for p, c in zip(given.cones.tolist(), given.colours.tolist(), strict=True)
+        (*p, c) for p, c in zip(course.cones.tolist(), course.colours.tolist(), strict=True)
     }
-    np.testing.assert_allclose(again.centre, given.centre, atol=1e-6)
-    swapped = track.parse(track.dump(given, format, swap_colours=True), "x", swap_colours=True)
-    np.testing.assert_allclose(swapped.centre, given.centre, atol=1e-6)
+    np.testing.assert_allclose(again.centre, course.centre, atol=1e-6)
+    swapped = track.parse(track.dump(course, format, swap_colours=True), "x", swap_colours=True)
+    np.testing.assert_allclose(swapped.centre, course.centre, atol=1e-6)
 
 
 def test_covariances_and_boundary_points_without_cones() -> None:
     spread = np.tile([0.01, 0.02, 0.003], (96, 1))
     t = circle()
-    given = track.from_cones(t.cones, t.colours, t.start, "c", spread)
-    assert given.covariances is not None and (given.covariances == spread).all()
-    again = track.parse(track.dump(given), "c")
+    course = track.from_cones(t.cones, t.colours, t.start, "c", spread)
+    assert course.covariances is not None and (course.covariances == spread).all()
+    again = track.parse(track.dump(course), "c")
     assert again.covariances is not None and (again.covariances == spread).all()
     assert t.covariances is None
     text = track.dump(t, "lanes").replace("class: blue", "class: invisible", 1)

@@ -101,7 +101,7 @@ def test_the_state_is_complete(tmp_path: Path) -> None:
         sim.step(100)
         assert sim.state_hash() == end
         program = sim.engine.programs["red"]
-        assert program.entry["subsystems"] == {"actuators": LAG}
+        assert program.settings.entry["subsystems"] == {"actuators": LAG}
         row = program.model.state._fields.index("torque_share")  # type: ignore[attr-defined]
         program.fleet.state[row, 0] += 1e-12
         assert sim.state_hash() != end
@@ -120,12 +120,12 @@ def test_compiled_code_gives_the_bits_of_python_and_plain_models_stay() -> None:
     with driven("car.kinematic", {"actuators": LAG}) as sim:
         sim.step(2)
         program = sim.engine.programs["red"]
-        own, p = program.model, program.model.parameters(*np.ravel(program.parameters).tolist())
+        own, p = program.model, program.model.parameters(*np.ravel(program.parameters.arguments).tolist())
         state = own.state(*program.fleet.state[:, 0].tolist())
         command = own.command(*program.fleet.command[:, 0].tolist())
         environment = Environment(*np.ravel(sim.engine.world.environment).tolist())
-        for _ in range(program.substeps):
-            state = own.step(state, command, p, environment, 0.002 / program.substeps)
+        for _ in range(program.settings.substeps):
+            state = own.step(state, command, p, environment, 0.002 / program.settings.substeps)
         sim.step(1)
         assert tuple(program.fleet.state[:, 0]) == tuple(state)
     assert kernel(model.step_spec()) is not kernel(fitted.step_spec())

@@ -27,10 +27,10 @@ class Electric:
         z: float = 0.0,
         yaw: float = 0.0,
         w: Environment = Environment(),  # noqa: B008  immutable
-        **given: float,
+        **fields: float,
     ) -> None:
         self.model, self.w = find_model(model), w
-        self.p: Any = self.model.parameters(**{**load_preset(model, preset), **given})
+        self.p: Any = self.model.parameters(**{**load_preset(model, preset), **fields})
         self.rows = np.array(self.model.place(Placement(0.0, 0.0, z, yaw, speed), self.p, w), dtype=float)
         self.rows = self.rows.reshape(-1, 1)
 

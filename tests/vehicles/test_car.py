@@ -21,9 +21,9 @@ FREE = {**NO_AIR, "rolling_resistance": 0.0}
 class Car:
     """One car in its compiled kernel; its columns are attributes."""
 
-    def __init__(self, level: str, speed: float = 0.0, world: Any = None, **given: float) -> None:
+    def __init__(self, level: str, speed: float = 0.0, world: Any = None, **fields: float) -> None:
         self.model = find_model(level)
-        self.p, self.w = Parameters(**given), Environment(**(world or {}))
+        self.p, self.w = Parameters(**fields), Environment(**(world or {}))
         start = self.model.place(Placement(0.0, 0.0, 0.0, 0.0, speed), self.p, self.w)
         self.rows = np.array(start, dtype=float).reshape(-1, 1)
 
@@ -59,11 +59,11 @@ def stiffness(p: Parameters) -> tuple[float, float]:
 
 def test_both_levels_are_found_and_take_the_same_commands_and_parameters() -> None:
     assert set(LEVELS) <= set(model_names())
-    one, two = map(find_model, LEVELS)
-    assert one.command is two.command
-    assert one.parameters is two.parameters
-    assert one.state._fields[:4] == two.state._fields[:4] == ("x", "y", "z", "yaw")  # type: ignore[attr-defined]
-    assert one.telemetry[:2] == two.telemetry[:2] == ("steer", "wheel_speed")
+    first, two = map(find_model, LEVELS)
+    assert first.command is two.command
+    assert first.parameters is two.parameters
+    assert first.state._fields[:4] == two.state._fields[:4] == ("x", "y", "z", "yaw")  # type: ignore[attr-defined]
+    assert first.telemetry[:2] == two.telemetry[:2] == ("steer", "wheel_speed")
 
 
 @pytest.mark.parametrize("sensitivity", [0.0, 0.15, 0.5])

@@ -15,8 +15,8 @@ from paddock.vehicles.parts.car import Command
 SPINNING = find_model("car.bicycle").fitted({"wheels": "spinning"})
 
 
-def spinning(speed: float = 0.0, **given: Any) -> Car:
-    car = Car("car.bicycle", speed, **given)
+def spinning(speed: float = 0.0, **fields: Any) -> Car:
+    car = Car("car.bicycle", speed, **fields)
     car.model, car.spares = SPINNING, False
     return car
 
@@ -31,10 +31,10 @@ def stopped(car: Car) -> float:
 
 def test_burnout_and_launch_equal_those_of_the_double_track() -> None:
     """On mu 0.4 the rolling wheels are a quarter too fast: they transmit the peak of friction all the time."""
-    given = {"world": {"mu": 0.4}, "preset": "sedan", "traction_slip": 0.0}
-    car, level3, rolling = spinning(**given), Car("car.double_track", **given), Car("car.bicycle", **given)
-    for one in (car, level3, rolling):
-        one.go(2.0, throttle=1.0)
+    fields = {"world": {"mu": 0.4}, "preset": "sedan", "traction_slip": 0.0}
+    car, level3, rolling = spinning(**fields), Car("car.double_track", **fields), Car("car.bicycle", **fields)
+    for entry in (car, level3, rolling):
+        entry.go(2.0, throttle=1.0)
     assert car.spin_rear * 0.32 > car.vx + 5.0
     assert car.wheel_speed * 0.32 == pytest.approx(car.vx, rel=0.02)
     assert car.vx == pytest.approx(level3.vx, rel=0.005)
@@ -47,15 +47,15 @@ def test_burnout_and_launch_equal_those_of_the_double_track() -> None:
 
 
 def test_locked_wheels_and_abs() -> None:
-    given = {"world": {"mu": 0.4}, "preset": "sedan"}
-    locked = spinning(27.8, **given, abs_slip=0.0).go(1.0, brake=1.0, steer=0.05)
+    fields = {"world": {"mu": 0.4}, "preset": "sedan"}
+    locked = spinning(27.8, **fields, abs_slip=0.0).go(1.0, brake=1.0, steer=0.05)
     assert (locked.wheel_speed, locked.vx > 20.0) == (0.0, True)
-    rolling = spinning(27.8, **given).go(1.0, brake=1.0, steer=0.05)
+    rolling = spinning(27.8, **fields).go(1.0, brake=1.0, steer=0.05)
     assert rolling.wheel_speed * 0.32 > 0.7 * rolling.vx
     assert abs(locked.yaw_rate) < 0.4 * abs(rolling.yaw_rate)  # locked front wheels do not steer
     for abs_slip in (0.0, 0.12):
-        level3 = Car("car.double_track", 27.8, **given, abs_slip=abs_slip)
-        assert stopped(spinning(27.8, **given, abs_slip=abs_slip)) == pytest.approx(stopped(level3), rel=0.003)
+        level3 = Car("car.double_track", 27.8, **fields, abs_slip=abs_slip)
+        assert stopped(spinning(27.8, **fields, abs_slip=abs_slip)) == pytest.approx(stopped(level3), rel=0.003)
 
 
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
@@ -92,28 +92,28 @@ def test_the_kernel_follows_the_python_code_and_the_scenario_chooses_it() -> Non
 @pytest.mark.parametrize("level", ["car.kinematic", "car.bicycle"])
 def test_rolling_wheels_transmit_the_peak_along(level: str) -> None:
     """The driverless tyre has the longitudinal factor 1.6: from 25 m/s on mu 0.6 the double track needs 22.7 m."""
-    given = {"world": {"mu": 0.6}, "preset": "driverless"}
-    assert stopped(Car(level, 25.0, **given)) == pytest.approx(
-        stopped(Car("car.double_track", 25.0, **given)), rel=0.04
+    fields = {"world": {"mu": 0.6}, "preset": "driverless"}
+    assert stopped(Car(level, 25.0, **fields)) == pytest.approx(
+        stopped(Car("car.double_track", 25.0, **fields)), rel=0.04
     )
 
 
 @pytest.mark.parametrize("level", ["car.kinematic", "car.bicycle"])
 def test_the_drive_overcomes_brakes_before_friction_limits_both(level: str) -> None:
-    one, two = (Car(name, preset="race").go(3.0, throttle=1.0, brake=0.25) for name in (level, "car.double_track"))
+    first, two = (Car(name, preset="race").go(3.0, throttle=1.0, brake=0.25) for name in (level, "car.double_track"))
     # wheels get (3150 - 2500) N m of the drive and the brakes, less rolling resistance: 5.9 m/s after 3 s by hand
     by_hand = 3.0 * ((3150.0 - 0.25 * 2.0 * 5000.0) / 0.34 - 0.015 * 900.0 * 9.80665) / 900.0
-    assert one.vx == pytest.approx(by_hand, rel=0.03)
-    assert one.vx == pytest.approx(two.vx, rel=0.06)
+    assert first.vx == pytest.approx(by_hand, rel=0.03)
+    assert first.vx == pytest.approx(two.vx, rel=0.06)
     assert Car(level, preset="race").go(2.0, throttle=1.0, brake=0.4).vx == 0.0  # 4000 N m hold it
 
 
 def test_a_locked_axle_resists_the_turn_of_the_single_track() -> None:
     """By hand: two wheels of stiffness C, half the track t beside, give the moment C t^2 / 2 per curvature."""
-    given = {"preset": "formula", "lift_front": 0.0, "lift_rear": 0.0, "drag_coefficient": 0.0}
+    tree = {"preset": "formula", "lift_front": 0.0, "lift_rear": 0.0, "drag_coefficient": 0.0}
     steer, rates = 0.01, []
     for locking in (0.0, 1e5):
-        car = Car("car.bicycle", 15.0, **given, diff_preload=locking, rolling_resistance=0.0, engine_brake=0.0)
+        car = Car("car.bicycle", 15.0, **tree, diff_preload=locking, rolling_resistance=0.0, engine_brake=0.0)
         rates.append(car.go(3.0, steer=steer).yaw_rate / car.vx)
     p = car.p
     base, loads = p.cg_to_front + p.cg_to_rear, [p.mass * 9.80665 * arm / 1.55 for arm in (0.8, 0.75)]
@@ -127,5 +127,5 @@ def test_a_locked_axle_resists_the_turn_of_the_single_track() -> None:
     assert 1.0 / rates[1] - 1.0 / rates[0] == pytest.approx(
         moment / base * (1.0 / front + 1.0 / rear) / steer, rel=0.03
     )
-    wheels = Car("car.double_track", 15.0, **given, rolling_resistance=0.0, engine_brake=0.0).go(3.0, steer=steer)
+    wheels = Car("car.double_track", 15.0, **tree, rolling_resistance=0.0, engine_brake=0.0).go(3.0, steer=steer)
     assert rates[1] == pytest.approx(wheels.yaw_rate / wheels.vx, rel=0.01)

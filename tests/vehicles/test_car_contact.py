@@ -54,8 +54,8 @@ def test_a_head_on_collision(levels: tuple[str, ...]) -> None:
         speeds: dict[str, list[float]] = {car["name"]: [] for car in cars}
         for _ in range(120):
             sim.step()
-            for name, found in speeds.items():
-                found.append(float(sim.snapshot()[name].velocity[0]))
+            for name, values in speeds.items():
+                values.append(float(sim.snapshot()[name].velocity[0]))
         for k, level in enumerate(levels):
             red, blue = np.array(speeds[f"red{k}"]), np.array(speeds[f"blue{k}"])
             hit = int(np.argmax(np.abs(np.diff(red)))) + 1

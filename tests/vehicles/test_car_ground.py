@@ -79,8 +79,8 @@ def test_static_pitch_and_roll_match_grade_and_bank(slope: str, angle: float, pa
         lean = degrees(moment / ((PITCH if slope == "grade" else ROLL) - SPRUNG * G * 0.55))
         for k in (1, 2, 3, 4):
             now = state(sim, f"car{k}")
-            found, other = (-now["pitch"], now["roll"]) if slope == "grade" else (now["roll"], now["pitch"])
-            assert degrees(found) - angle == pytest.approx(lean if k == 4 else 0.0, rel=0.05, abs=1e-6)
+            lean_angle, other = (-now["pitch"], now["roll"]) if slope == "grade" else (now["roll"], now["pitch"])
+            assert degrees(lean_angle) - angle == pytest.approx(lean if k == 4 else 0.0, rel=0.05, abs=1e-6)
             assert degrees(other) == pytest.approx(0.0, abs=0.02)
             assert (now["vx"], now.get("vy", 0.0)) == (0.0, 0.0)
 
@@ -90,9 +90,9 @@ def test_braking_on_split_friction_turns_to_the_gripping_side_and_controllers_he
     fitted = {"none": none, "abs": {"stability_gain": 0.0}, "esc": {}}
     ice = {"half_plane": {"point": [0, 0]}, "mu": 0.2}  # on the left
     cars = [
-        {"name": f"{name}{k + 1}", "model": LEVELS[k], "pose": [-100, 0, 0], "speed": 25, "parameters": given}
+        {"name": f"{name}{k + 1}", "model": LEVELS[k], "pose": [-100, 0, 0], "speed": 25, "parameters": parameters}
         for k in (2, 3)
-        for name, given in fitted.items()
+        for name, parameters in fitted.items()
     ]
     with on({"patches": [ice]}, *cars) as sim:
         for car in cars:
@@ -143,9 +143,9 @@ def test_wheel_loads_on_rough_roads_follow_the_quarter_car_and_double_with_the_c
                 sim.step(1)
                 now = sim.snapshot()
                 loads.append([float(now.fleet(c["name"])[w][0]) for c in cars for w in ("load_fl", "load_fr")])
-            found = np.array(loads)
-            assert found.mean() == pytest.approx(0.5 * 1500.0 * G * 1.5 / 2.7, rel=0.03)
-            deviations.append(float(found.std(axis=0).mean()))
+            measured = np.array(loads)
+            assert measured.mean() == pytest.approx(0.5 * 1500.0 * G * 1.5 / 2.7, rel=0.03)
+            deviations.append(float(measured.std(axis=0).mean()))
             assert deviations[-1] == pytest.approx(wheel_load_deviation(roughness, 20.0), rel=0.25)
     assert np.array(deviations[1:]) / deviations[:-1] == pytest.approx(2.0, rel=0.05)
 

@@ -76,10 +76,10 @@ def test_cornering_moves_load_in_the_ratio_of_the_roll_stiffness(level: str) -> 
     assert report.transfer_rear == pytest.approx(moment / 1.55 * rear / (front + rear), rel=0.02)
 
 
-@pytest.mark.parametrize(("one", "two", "margin"), [(*DYNAMIC[:2], 5e-3), (*DYNAMIC[1:], 0.02)])
-def test_levels_agree_in_the_linear_range(one: str, two: str, margin: float) -> None:
+@pytest.mark.parametrize(("first", "two", "margin"), [(*DYNAMIC[:2], 5e-3), (*DYNAMIC[1:], 0.02)])
+def test_levels_agree_in_the_linear_range(first: str, two: str, margin: float) -> None:
     for steer, speed in ((2e-3, 20.0), (-4e-3, 10.0)):
-        cars = [Car(level, speed, **FREE) for level in (one, two)]
+        cars = [Car(level, speed, **FREE) for level in (first, two)]
         rates = [car.trace(2.0, lambda c: c.yaw_rate, steer=steer) for car in cars]
         slips = [car.go(2.0, steer=steer).vy for car in cars]
         assert np.abs(rates[1] - rates[0])[50:].max() < margin * np.abs(rates[0]).max()
@@ -97,8 +97,8 @@ def test_levels_agree_with_rolling_resistance() -> None:
 
 @pytest.mark.parametrize("level", SPUN)
 def test_a_locked_wheel_slides_with_the_friction_of_full_slip(level: str) -> None:
-    given = {"brake_torque": 20000.0, "tyre_load_sensitivity": 0.0, "brake_bias": 0.5, **FREE}
-    car = Car(level, 30.0, **given).go(1.0, brake=1.0)
+    parameters = {"brake_torque": 20000.0, "tyre_load_sensitivity": 0.0, "brake_bias": 0.5, **FREE}
+    car = Car(level, 30.0, **parameters).go(1.0, brake=1.0)
     slide = 10.0 * 1.0
     mu = sin(1.65 * atan(slide - 0.97 * (slide - atan(slide))))  # magic formula at a slip ratio of -1, by hand
     assert (car.spin_fl, car.spin_fr, car.spin_rl, car.spin_rr) == (0.0, 0.0, 0.0, 0.0)
@@ -179,9 +179,9 @@ def test_understeer_gradient_is_positive_up_to_nine_tenths_of_the_limit(preset: 
     assert np.degrees(gradients[0]) * G < NEUTRAL[preset]
 
 
-def cornering(level: str, preset: str, last: float | None, **given: float) -> tuple[float, float]:
+def cornering(level: str, preset: str, last: float | None, **fields: float) -> tuple[float, float]:
     """Largest yaw rate and body slip (degrees) in a bend, in a second with another throttle; None holds it."""
-    car, throttle = Car(level, 18.0, preset=preset, **given), 0.0
+    car, throttle = Car(level, 18.0, preset=preset, **fields), 0.0
     for _ in range(300):
         throttle = min(1.0, max(0.0, 0.5 * (18.0 - car.vx) + 0.1))
         car.go(0.01, dt=2.5e-3, steer=0.075, throttle=throttle)

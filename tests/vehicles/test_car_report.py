@@ -20,9 +20,9 @@ NO_AIR: dict[str, float] = {"drag_coefficient": 0.0, "lift_front": 0.0, "lift_re
 FREE = {**NO_AIR, "rolling_resistance": 0.0}
 
 
-def driven(level: str, speed: float, seconds: float, command: dict[str, float], **given: float) -> tuple[Any, Any, Any]:
+def driven(level: str, speed: float, seconds: float, inputs: dict[str, float], **more: float) -> tuple[Any, Any, Any]:
     """The state, the report and the pose of a car after driving with constant commands; world as by default."""
-    model, p, w, u = find_model(level), Parameters(**given), Environment(), Command(**command)
+    model, p, w, u = find_model(level), Parameters(**more), Environment(), Command(**inputs)
     assert model.report is not None
     state = np.array(model.place(Placement(0.0, 0.0, 0.0, 0.0, speed), p, w), dtype=float).reshape(-1, 1)
     columns = np.array(u, dtype=float).reshape(-1, 1)
@@ -49,8 +49,8 @@ def test_static_axle_loads_follow_from_mass_and_centre_of_gravity() -> None:
 
 @pytest.mark.parametrize("lift", [(0.05, 0.05), (1.2, 1.5), (-0.1, 0.2)])
 def test_loads_add_up_to_weight_and_down_force(lift: tuple[float, float]) -> None:
-    given = {"lift_front": lift[0], "lift_rear": lift[1]}
-    state, report, _ = driven("car.bicycle", 40.0, 1.0, {"throttle": 0.7, "steer": 0.01}, **given)
+    parameters = {"lift_front": lift[0], "lift_rear": lift[1]}
+    state, report, _ = driven("car.bicycle", 40.0, 1.0, {"throttle": 0.7, "steer": 0.01}, **parameters)
     down = 0.5 * 1.225 * 2.2 * state.vx**2 * sum(lift)
     assert sum(getattr(report, name) for name in LOADS) == pytest.approx(MASS * G + down, rel=1e-12)
 
@@ -152,8 +152,8 @@ def test_wide_reports_are_in_snapshots_of_small_fleets() -> None:
     limit_threads(1)  # the kernels of a single car
     with paddock.load({"vehicles": [entry, {**crowd, "name": "crowd"}]}) as sim:
         sim.step(10)
-        one, many = sim.snapshot().fleet("red"), sim.snapshot().fleet("crowd")
-        assert {"mu_peak_fl", "alpha_peak_rr", "kappa_peak_rl", "pitch", "brake_torque_fr"} <= set(one.columns)
-        assert sum(float(one[name][0]) for name in LOADS) == pytest.approx(MASS * G, rel=0.01)
+        single, many = sim.snapshot().fleet("red"), sim.snapshot().fleet("crowd")
+        assert {"mu_peak_fl", "alpha_peak_rr", "kappa_peak_rl", "pitch", "brake_torque_fr"} <= set(single.columns)
+        assert sum(float(single[name][0]) for name in LOADS) == pytest.approx(MASS * G, rel=0.01)
         assert "load_fl" not in many.columns
-        np.testing.assert_array_equal(many.velocity, np.repeat(one.velocity, 1001, axis=0))
+        np.testing.assert_array_equal(many.velocity, np.repeat(single.velocity, 1001, axis=0))

@@ -29,9 +29,9 @@ LEVELS_AND_CARS = [
 class Car:
     """One car in its compiled kernel; its columns are attributes."""
 
-    def __init__(self, level: str, speed: float = 0.0, world: Any = None, **given: float) -> None:
+    def __init__(self, level: str, speed: float = 0.0, world: Any = None, **fields: float) -> None:
         self.model = find_model(level)
-        self.p, self.w = Parameters(**given), Environment(**(world or {}))
+        self.p, self.w = Parameters(**fields), Environment(**(world or {}))
         start = self.model.place(Placement(0.0, 0.0, 0.0, 0.0, speed), self.p, self.w)
         self.rows = np.array(start, dtype=float).reshape(-1, 1)
 

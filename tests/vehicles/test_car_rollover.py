@@ -31,10 +31,10 @@ def energy(car: Car) -> float:
 @pytest.mark.parametrize("dt", [1e-3, 5e-3])
 @pytest.mark.parametrize("names", STIFF)
 def test_the_stiffest_allowed_parameters_are_stable(names: tuple[str, ...], dt: float) -> None:
-    given = {name: float(HIGHEST[name]) for name in names} | {
+    parameters = {name: float(HIGHEST[name]) for name in names} | {
         "suspension_travel": 0.001 if "bump_stop" in names else 0.05
     }
-    car = Car("car.full", 25.0, **given)
+    car = Car("car.full", 25.0, **parameters)
     start = energy(car)
     for _ in range(40):
         car.go(0.05, dt, steer=0.05, gear=0.0)
@@ -89,14 +89,14 @@ IMPOSSIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("given", "problem"), IMPOSSIBLE)
-def test_parameters_that_cannot_be_together_are_refused(given: dict[str, float], problem: str) -> None:
-    entry = {"name": "red", "model": "car.full", "parameters": given}
+@pytest.mark.parametrize(("parameters", "problem"), IMPOSSIBLE)
+def test_parameters_that_cannot_be_together_are_refused(parameters: dict[str, float], problem: str) -> None:
+    entry = {"name": "red", "model": "car.full", "parameters": parameters}
     with pytest.raises(PaddockError) as caught:
         paddock.load({"vehicles": [entry]})
     key = problem.partition(" ")[0]
-    place = f"vehicles[0].parameters.{key}" if key in given else "vehicles[0].parameters"
-    assert str(caught.value).startswith(f"{place}: {problem}")
+    position = f"vehicles[0].parameters.{key}" if key in parameters else "vehicles[0].parameters"
+    assert str(caught.value).startswith(f"{position}: {problem}")
     assert "\n" not in str(caught.value)
 
 

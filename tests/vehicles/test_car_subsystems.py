@@ -137,8 +137,8 @@ def test_automatic_shifts_follow_the_engine_speed() -> None:
 
 
 def test_regeneration_charges_the_battery() -> None:
-    given = {"capacity": 10000.0, "cells": 100.0, "engine_brake": 60.0, "efficiency": 0.9}
-    cars = [Car(LEVEL, 25.0, regeneration=share, **given) for share in (0.0, 0.7)]
+    parameters = {"capacity": 10000.0, "cells": 100.0, "engine_brake": 60.0, "efficiency": 0.9}
+    cars = [Car(LEVEL, 25.0, regeneration=share, **parameters) for share in (0.0, 0.7)]
     for car in cars:
         car.rows[car.model.state._fields.index("charge")] = 0.5  # type: ignore[attr-defined]
     lost = [750.0 * (25.0**2 - car.go(3.0).vx ** 2) for car in cars]
@@ -164,13 +164,13 @@ def test_brakes_by_load_and_slip() -> None:
 
 @pytest.mark.parametrize("level", [LEVEL, "car.full"])
 def test_abs_keeps_the_wheels_turning_and_the_car_steerable(level: str) -> None:
-    given = {"brake_torque": 6000.0, "ebd": 1.0}
-    cars = [Car(level, 30.0, abs_slip=slip, **given) for slip in (0.0, 0.1)]
+    parameters = {"brake_torque": 6000.0, "ebd": 1.0}
+    cars = [Car(level, 30.0, abs_slip=slip, **parameters) for slip in (0.0, 0.1)]
     locked, turning = (car.go(1.5, brake=1.0, steer=0.08) for car in cars)
     assert locked.spin_fl == 0.0
     assert 0.75 < turning.spin_fl * 0.32 / turning.vx < 0.95
     assert abs(locked.yaw) < 0.3 * abs(turning.yaw)
-    distance = Car(level, 30.0, abs_slip=0.1, **given).go(8.0, brake=1.0).x
+    distance = Car(level, 30.0, abs_slip=0.1, **parameters).go(8.0, brake=1.0).x
     assert distance == pytest.approx(30.0**2 / (2.0 * 9.80665), rel=0.08)  # nearly all of friction 1
 
 
@@ -277,13 +277,13 @@ def test_a_function_has_parameters_of_its_own() -> None:
     path = f"{__name__}.fading_brakes"
     assert braking(path) == pytest.approx(0.5 * 2000.0)
     assert braking(PartFunction(path, {"fade": 0.9})) == pytest.approx(0.1 * 2000.0)
-    one, two = (model.fitted({"brake": PartFunction(path, {"fade": 0.9})}) for _ in range(2))
-    assert one.step is two.step  # kernels are shared
+    first, two = (model.fitted({"brake": PartFunction(path, {"fade": 0.9})}) for _ in range(2))
+    assert first.step is two.step  # kernels are shared
     choice = {"function": path, "parameters": {"fade": 0.9}}
     entry = {"name": "red", "model": LEVEL, "subsystems": {"brake": choice}}
     with paddock.load({"vehicles": [entry]}) as sim:
-        assert sim.engine.programs["red"].model.step is one.step
-        assert sim.engine.programs["red"].entry["subsystems"] == {"brake": choice}
+        assert sim.engine.programs["red"].model.step is first.step
+        assert sim.engine.programs["red"].settings.entry["subsystems"] == {"brake": choice}
 
 
 def test_gearbox_and_ackermann_are_replaceable() -> None:

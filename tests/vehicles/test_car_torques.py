@@ -18,12 +18,12 @@ def residuals(car: Car, **command: float) -> list[float]:
     """Of each wheel, inertia times the rate of its spin, less the torques that the report gives."""
     before = [getattr(car, f"spin_{w}") for w in WHEELS]
     car.go(1e-3, **command)
-    r, found = car.report(**command), []
+    r, rows = car.report(**command), []
     for w, spin in zip(WHEELS, before, strict=True):
         turning = car.p.wheel_inertia * (getattr(car, f"spin_{w}") - spin) / 1e-3
         force = car.p.wheel_radius * getattr(r, f"force_x_{w}")
-        found.append(turning - (getattr(r, f"drive_torque_{w}") - getattr(r, f"brake_torque_{w}") - force))
-    return found
+        rows.append(turning - (getattr(r, f"drive_torque_{w}") - getattr(r, f"brake_torque_{w}") - force))
+    return rows
 
 
 @pytest.mark.parametrize("level", SPUN)

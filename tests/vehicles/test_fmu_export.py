@@ -51,23 +51,23 @@ def inputs(model: str, seconds: float) -> dict[str, np.ndarray]:
     return {"aileron": 0.1 * np.sin(t), "elevator": 0.05 * np.cos(t), "throttle": 0.6 + 0.2 * np.sin(0.5 * t)}
 
 
-def native(model: str, given: dict[str, np.ndarray], height: float, speed: float) -> np.ndarray:
+def native(model: str, commands: dict[str, np.ndarray], height: float, speed: float) -> np.ndarray:
     entry = {"name": "one", "model": model, "pose": [4.0, -3.0, height, 0.4], "speed": speed}
     rows = []
     with paddock.load({"clock": {"rate": RATE}, "vehicles": [entry]}) as sim:
-        for k in range(len(next(iter(given.values())))):
-            sim.command("one", **{name: float(values[k]) for name, values in given.items()})
+        for k in range(len(next(iter(commands.values())))):
+            sim.command("one", **{name: float(values[k]) for name, values in commands.items()})
             sim.step(1)
             rows.append(sim.engine.programs["one"].pose_block(sim.tick)[:, 0].copy())
     return np.array(rows)
 
 
-def simulated(path: str, given: dict[str, np.ndarray], height: float, speed: float) -> np.ndarray:
-    steps = len(next(iter(given.values())))
+def simulated(path: str, commands: dict[str, np.ndarray], height: float, speed: float) -> np.ndarray:
+    steps = len(next(iter(commands.values())))
     times = np.arange(steps) / RATE
-    names = [f"command.{name}" for name in given]
+    names = [f"command.{name}" for name in commands]
     table = np.array(
-        list(zip(times, *given.values(), strict=True)), dtype=[("time", float), *((name, float) for name in names)]
+        list(zip(times, *commands.values(), strict=True)), dtype=[("time", float), *((name, float) for name in names)]
     )
     start = {"start.x": 4.0, "start.y": -3.0, "start.z": height, "start.yaw": 0.4, "start.speed": speed}
     description = fmpy.read_model_description(path)
@@ -102,11 +102,11 @@ def simulated(path: str, given: dict[str, np.ndarray], height: float, speed: flo
     ],
 )
 def test_an_fmu_runs_like_the_model(folder: Path, model: str, fmi: int, height: float, speed: float) -> None:
-    given = inputs(model, 20.0)
-    expected = native(model, given, height, speed)
-    found = simulated(exported(folder, model, fmi), given, height, speed)
+    commands = inputs(model, 20.0)
+    expected = native(model, commands, height, speed)
+    outputs = simulated(exported(folder, model, fmi), commands, height, speed)
     assert np.abs(expected[-1, :2] - expected[0, :2]).max() > 1.0  # it has moved
-    assert np.abs(found - expected).max() < 1e-9  # equal bits, on the processors where it was measured
+    assert np.abs(outputs - expected).max() < 1e-9  # equal bits, on the processors where it was measured
 
 
 def test_fmpys_own_simulation_gives_the_same_braking_distance(folder: Path) -> None:
@@ -138,12 +138,12 @@ def test_fmpy_finds_no_problem_in_the_description(folder: Path, model: str, fmi:
 
 def test_variables_have_units_ranges_and_start_values(folder: Path) -> None:
     path = exported(folder, "car.bicycle")
-    found = {variable.name: variable for variable in fmpy.read_model_description(path).modelVariables}
-    mass, steer, yaw_rate = found["parameters.mass"], found["command.steer"], found["state.yaw_rate"]
+    variables = {variable.name: variable for variable in fmpy.read_model_description(path).modelVariables}
+    mass, steer, yaw_rate = variables["parameters.mass"], variables["command.steer"], variables["state.yaw_rate"]
     assert (mass.causality, mass.unit, float(mass.start), float(mass.min)) == ("parameter", "kg", 1500.0, 0.1)
     assert (steer.causality, steer.unit, float(steer.max)) == ("input", "rad", 1.5)
     assert (yaw_rate.causality, yaw_rate.unit, yaw_rate.start) == ("output", "rad/s", None)
-    assert found["report.ay"].causality == "local"
+    assert variables["report.ay"].causality == "local"
 
 
 def test_units_reduce_to_si_base_units() -> None:

@@ -154,21 +154,21 @@ def modes(p: Parameters) -> tuple[np.ndarray, State]:
 def test_its_modes_are_those_of_the_approximations() -> None:
     """Etkin: short period and roll mode by their approximations; the phugoid's period by Lanchester."""
     p = aerosonde()
-    found, s = modes(p)
+    measured, s = modes(p)
     v, q = s.airspeed, 0.5 * RHO * s.airspeed**2 * p.area
     z_alpha = q * (p.cl_alpha + p.cd_0) / p.mass  # m/s2 per rad
     m_q = q * p.chord * p.cm_q * p.chord / (2.0 * v) / p.inertia_y
     m_alpha = q * p.chord * p.cm_alpha / p.inertia_y
     short = math.sqrt(-m_alpha - z_alpha * m_q / v)
-    pairs = sorted((value for value in found if value.imag > 1e-3), key=abs)
+    pairs = sorted((value for value in measured if value.imag > 1e-3), key=abs)
     slow, fast = pairs[0], min(pairs, key=lambda value: abs(abs(value) - short))
     assert abs(fast) == pytest.approx(short, rel=0.1)
     assert -fast.real / abs(fast) == pytest.approx(-(m_q - z_alpha / v) / (2.0 * short), rel=0.1)
     assert 2.0 * math.pi / abs(slow) == pytest.approx(math.pi * math.sqrt(2.0) * v / G, rel=0.08)  # undamped
     assert slow.real < 0.0 and fast.real < 0.0
     roll = -q * p.span**2 / (2.0 * v) * p.cr_p / p.inertia_x
-    assert -min(value.real for value in found) == pytest.approx(roll, rel=0.15)
-    assert max(value.real for value in found) < 0.1  # a spiral, if unstable, is slow
+    assert -min(value.real for value in measured) == pytest.approx(roll, rel=0.15)
+    assert max(value.real for value in measured) < 0.1  # a spiral, if unstable, is slow
 
 
 @pytest.mark.parametrize("make", [Parameters, aerosonde], ids=["mapper", "aerosonde"])

@@ -23,9 +23,9 @@ HOVER = P.mass * G / (4.0 * P.thrust_max)  # share of full thrust
 class Grounded:
     """A quadrotor with commanded motors; after `run`, rows of the state at every tick, and the specific force."""
 
-    def __init__(self, rate: float = 250.0, world: Any = None, p: Parameters = P, **given: float) -> None:
+    def __init__(self, rate: float = 250.0, world: Any = None, p: Parameters = P, **fields: float) -> None:
         self.dt, self.w, self.p = 1.0 / rate, Environment(**(world or {})), p
-        placed = MODEL.place(Placement(0.0, 0.0, 0.0, 0.0, 0.0), p, self.w)._replace(**given)
+        placed = MODEL.place(Placement(0.0, 0.0, 0.0, 0.0, 0.0), p, self.w)._replace(**fields)
         self.rows = np.array(placed, dtype=float).reshape(-1, 1)
 
     def run(self, seconds: float, *shares: float) -> "Grounded":

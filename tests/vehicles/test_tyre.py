@@ -146,13 +146,13 @@ def test_a_locked_wheel_of_any_tyre_pushes_against_its_motion() -> None:
 @pytest.mark.parametrize("name", TYRES)
 def test_peaks_are_where_a_scan_finds_them(name: str, load: float) -> None:
     (tyre, peaks), p = TYRES[name], Parameters()
-    found = peaks(load, 0.9, p)
+    peak = peaks(load, 0.9, p)
     slips = np.linspace(1e-4, 1.0, 20000)
     across = np.array([tyre(0.0, float(s), load, 0.9, p).across for s in slips])
     along = np.array([tyre(float(s), 0.0, load, 0.9, p).along for s in slips])
-    assert found.mu == pytest.approx(across.max() / load, rel=1e-6)
-    assert tan(found.alpha) == pytest.approx(slips[np.argmax(across > across.max() * (1.0 - 1e-9))], abs=2e-3)
-    assert found.kappa == pytest.approx(slips[np.argmax(along > along.max() * (1.0 - 1e-9))], abs=2e-3)
+    assert peak.mu == pytest.approx(across.max() / load, rel=1e-6)
+    assert tan(peak.alpha) == pytest.approx(slips[np.argmax(across > across.max() * (1.0 - 1e-9))], abs=2e-3)
+    assert peak.kappa == pytest.approx(slips[np.argmax(along > along.max() * (1.0 - 1e-9))], abs=2e-3)
 
 
 def test_a_curve_without_a_maximum_peaks_near_its_asymptote() -> None:

@@ -65,10 +65,10 @@ def test_pure_slip_equals_the_book(load: float) -> None:
     no_combined = k._replace(rbx1=0.0, rby1=0.0, rvy1=0.0)
     for slip in np.linspace(-0.3, 0.3, 13).tolist():
         for camber in (0.0, 0.06):
-            found = property_forces(0.0, slip, load, camber, 1.0, no_combined)
-            assert isclose(found.across, book_side_force(lateral, load, slip, camber), rel_tol=1e-12, abs_tol=1e-9)
-        found = property_forces(slip, 0.0, load, 0.0, 1.0, no_combined)
-        assert isclose(found.along, book_drive_force(long, load, slip), rel_tol=1e-12, abs_tol=1e-9)
+            force = property_forces(0.0, slip, load, camber, 1.0, no_combined)
+            assert isclose(force.across, book_side_force(lateral, load, slip, camber), rel_tol=1e-12, abs_tol=1e-9)
+        force = property_forces(slip, 0.0, load, 0.0, 1.0, no_combined)
+        assert isclose(force.along, book_drive_force(long, load, slip), rel_tol=1e-12, abs_tol=1e-9)
 
 
 def test_combined_slip_weights_the_pure_forces() -> None:
@@ -87,9 +87,9 @@ def test_combined_slip_weights_the_pure_forces() -> None:
         induced = (
             g["PDY1"] * 4000.0 * g["RVY1"] * cos(atan(g["RVY4"] * angle)) * sin(g["RVY5"] * atan(g["RVY6"] * kappa))
         )
-        found = property_forces(kappa, angle, 4000.0, 0.0, 1.0, k)
-        assert isclose(found.along, along * book_drive_force(g, 4000.0, kappa), rel_tol=1e-12)
-        assert isclose(found.across, across * book_side_force(g, 4000.0, angle, 0.0) + induced, rel_tol=1e-12)
+        force = property_forces(kappa, angle, 4000.0, 0.0, 1.0, k)
+        assert isclose(force.along, along * book_drive_force(g, 4000.0, kappa), rel_tol=1e-12)
+        assert isclose(force.across, across * book_side_force(g, 4000.0, angle, 0.0) + induced, rel_tol=1e-12)
 
 
 def test_a_file_of_version_5_2_has_the_stiffness_of_its_formula() -> None:
@@ -128,7 +128,7 @@ def test_the_tyre_of_a_car_pushes_left_for_a_positive_slip_and_is_symmetric() ->
     slips = np.linspace(0.01, 0.5, 500)
     forces = vectorised(property_forces)(0.0 * slips, -slips, 5000.0 + 0.0 * slips, 0.0 * slips, 1.0 + 0.0 * slips,
         coefficients_of(read_tir(FILE), symmetric=True)).across  # fmt: skip
-    found = peaks(5000.0, p.tyre_mu, p)
-    assert found.alpha == pytest.approx(slips[forces.argmax()], abs=2e-3)
-    assert found.mu == pytest.approx(forces.max() / 5000.0, rel=1e-4)
+    peak = peaks(5000.0, p.tyre_mu, p)
+    assert peak.alpha == pytest.approx(slips[forces.argmax()], abs=2e-3)
+    assert peak.mu == pytest.approx(forces.max() / 5000.0, rel=1e-4)
     assert p.relaxation_lateral == pytest.approx(0.52, abs=0.01)

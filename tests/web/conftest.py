@@ -59,8 +59,8 @@ def missing(what: str) -> None:
 @pytest.fixture(scope="session")
 def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the package; if its sources have changed since and Node is available, one built from them."""
-    if given := os.environ.get("PADDOCK_PAGE"):
-        return Path(given)
+    if chosen := os.environ.get("PADDOCK_PAGE"):
+        return Path(chosen)
     node, built = shutil.which("node"), ROOT / "src" / "paddock" / "serve" / "page"
     stale = runpy.run_path(str(ROOT / "hatch_build.py"))["stale"](ROOT)
     if stale and node is not None and (WEB / "node_modules").is_dir():
@@ -87,11 +87,11 @@ class Chromium:
                 from playwright.sync_api import sync_playwright
             except ImportError:
                 missing("the package playwright is not installed")
-            found = next(filter(None, map(shutil.which, BROWSERS)), None)
-            if found is None:
+            browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+            if browser is None:
                 missing(f"no browser found: {', '.join(BROWSERS)}")
             driver = self._open.enter_context(sync_playwright())
-            self._running = driver.chromium.launch(executable_path=found, args=ARGUMENTS)
+            self._running = driver.chromium.launch(executable_path=browser, args=ARGUMENTS)
             self._open.callback(self._running.close)
         return self._running
 
@@ -164,8 +164,8 @@ class Window:
     def until(self, condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
         """Return the first truthy value of `condition`; fail after a timeout."""
         for _ in range(round(1000 * seconds / LOOK_EVERY)):
-            if found := condition():
-                return found
+            if value := condition():
+                return value
             self.page.wait_for_timeout(LOOK_EVERY)
         pytest.fail(f"timeout after {seconds:g} s; notices {self.notices()}, errors {self.errors}")
 

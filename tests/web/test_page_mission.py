@@ -120,7 +120,7 @@ def test_a_task_can_be_dragged(served: Any, window: Any) -> None:
     drag(window, start, end)
     window.page.mouse.up()
     window.until(lambda: window.ask("window.paddock.pendingTasks.value.get('gate')?.kind") == "requested")
-    window.until(lambda: len(served.sim.engine.log.entries) == 1)  # the request has reached the simulation
+    window.until(lambda: len(served.sim.control.log.entries) == 1)  # the request has reached the simulation
     served.sim.step(10)
     assert outline(served.sim, "gate")[0] == pytest.approx([45, 5], abs=0.5)
     window.until(lambda: window.ask("window.paddock.pendingTasks.value.size") == 0)
@@ -138,7 +138,7 @@ def test_the_panel_adds_removes_and_damages(served: Any, window: Any) -> None:
     window.button("Remove the task pond").click()
     window.page.once("dialog", lambda dialog: dialog.accept())
     window.button("Mark vans[1] as damaged").click()
-    window.until(lambda: len(served.sim.engine.log.entries) == 3)
+    window.until(lambda: len(served.sim.control.log.entries) == 3)
     served.sim.step(10)
     window.until(lambda: window.page.get_by_role("button", name=re.compile("^Look at point_1: point")).count() == 1)
     assert outline(served.sim, "point_1")[0] == pytest.approx([0, 40], abs=0.5)

@@ -55,12 +55,12 @@ def colour_of(window: Any, margin: float) -> list[int]:
 def test_links_are_coloured_by_their_sinr(served: Any, window: Any, pictures: Path) -> None:
     """The jammer drowns what the two distant vehicles hear of the station; it hears them, but they have no link up."""
     radio = served.sim.radio
-    up = [one for one in ("p[0]", "p[1]", "p[2]") if radio.link("base", one).up]
+    up = [name for name in ("p[0]", "p[1]", "p[2]") if radio.link("base", name).up]
     assert up == ["p[0]"]
-    window.until(lambda: len(colours(window)) >= 1)
     both = radio.link("base", "p[0]"), radio.link("p[0]", "base")
-    margin = max(one.sinr - one.needed for one in both if one.up)  # a line has the colour of the better direction
-    assert colour_of(window, margin) in [one[:3] for one in window.ask(f"{SHOWN}.colours")]
+    margin = max(link.sinr - link.needed for link in both if link.up)  # a line has the colour of the better direction
+    expected = colour_of(window, margin)
+    window.until(lambda: expected in [colour[:3] for colour in window.ask(f"{SHOWN}.colours")])
     window.page.screenshot(path=pictures / "radio.png")
     window.page.get_by_role("tab", name="Layers").click()
     window.page.get_by_role("switch", name="Radio links by SINR").uncheck()
@@ -116,7 +116,7 @@ def test_the_heat_map_and_the_edge_of_jamming(served: Any, window: Any, pictures
 def test_budget_and_spectrum_of_the_selected_vehicle(served: Any, window: Any) -> None:
     window.page.get_by_role("tab", name="Radio").click()
     window.ask("(({ selection, focus }) => { selection.value = new Set([1]); focus.value = 1; })(window.paddock.store)")
-    name = next(one for k, one in enumerate(("p[0]", "p[1]", "p[2]")) if served.sim.snapshot().fleet("p").ids[k] == 1)
+    name = next(name for k, name in enumerate(("p[0]", "p[1]", "p[2]")) if served.sim.snapshot().fleet("p").ids[k] == 1)
     budget = served.sim.radio.link(name, "base")
     received = f"{budget.received:.1f} dBm".replace("-", "\u2212")
     window.until(lambda: received in window.page.locator(".link-budget").inner_text())

@@ -52,11 +52,11 @@ def opened(window: Any, file: Path) -> None:
 def sample(window: Any) -> dict[str, Any]:
     """The shown sample: its earlier tick, and x of the first vehicle."""
     x = "new Float32Array(s.from.poses.slice(0, 1).buffer)[0]"
-    found = window.ask(
+    state = window.ask(
         f"((s) => s && JSON.stringify({{ tick: s.from.tick, time: s.from.time, x: {x} }}))"
         "(window.paddock.store.source.value?.sample(performance.now()))"
     )
-    return {} if found is None else dict(json.loads(found))
+    return {} if state is None else dict(json.loads(state))
 
 
 def test_seeking_shows_the_right_tick(serve: Any, open_page: Any, recording: Path) -> None:
@@ -145,7 +145,7 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     problems = window.page.get_by_role("list", name="Problems")
     window.until(lambda: problems.count() == 1 and problems.get_by_role("listitem").count() >= 2)
     places = problems.locator(".place")
-    window.until(lambda: {place.split(":")[0] for place in places.all_inner_texts()} == {"5", "6"})
+    window.until(lambda: {position.split(":")[0] for position in places.all_inner_texts()} == {"5", "6"})
     texts = " ".join(problems.all_inner_texts())
     assert "speed" in texts and "modell" in texts and "model" in texts
     window.page.locator(".cm-lint-marker-error, .cm-lintPoint-error, .cm-lintRange-error").first.wait_for()

@@ -134,8 +134,8 @@ def test_clicks_meet_the_hills(serve: Any, open_page: Any) -> None:
     window = seen.window
     for x, y in ((20.0, 6.0), (-22.0, -6.0), (4.0, -18.0)):
         inside = window.ask(f"window.paddock.stage.projectPoint({x}, {y}, {height(x, y)})")
-        found = window.ask(f"window.paddock.stage.groundPoint({inside[0]}, {inside[1]})")
-        assert found == pytest.approx([x, y, height(x, y)], abs=0.1)
+        point = window.ask(f"window.paddock.stage.groundPoint({inside[0]}, {inside[1]})")
+        assert point == pytest.approx([x, y, height(x, y)], abs=0.1)
     window.ask("window.paddock.store.spawning.value = {...window.paddock.store.spawning.value, model: 'rover'}")
     window.ask("window.paddock.store.tool.value = 'spawn'")
     window.page.mouse.click(*seen.place(20.0, 6.0))
@@ -205,8 +205,8 @@ def test_a_recording_shows_its_own_scenery_and_contacts(serve: Any, open_page: A
         window.settle()
         bare, road = at(-24, -10), [at(40 * math.cos(a), 40 * math.sin(a)) for a in (2.5, 3.1, 3.7)]
         inner = [at(33 * math.cos(a), 33 * math.sin(a)) for a in (2.5, 3.1, 3.7)]
-        asphalt = all(np.abs(one - bare).max() > 15 for one in road)  # 10 m wide around a radius of 40 m
-        return bool(asphalt and all(np.abs(one - bare).max() < 4 for one in inner))
+        asphalt = all(np.abs(point - bare).max() > 15 for point in road)  # 10 m wide around a radius of 40 m
+        return bool(asphalt and all(np.abs(point - bare).max() < 4 for point in inner))
 
     def icy() -> bool:
         ice = at(0, 30)
@@ -219,9 +219,9 @@ def test_a_recording_shows_its_own_scenery_and_contacts(serve: Any, open_page: A
     def touches() -> Any:
         return window.ask("window.paddock.store.source.value.events.value.filter((e) => e.kind === 'contact')")
 
-    found = window.until(lambda: len(touches()) >= 2 and touches())
-    assert "cones" in found[0]["subject"] + found[0]["detail"]
-    wall = next(one for one in found if "wall" in one["subject"] + one["detail"])
+    seen = window.until(lambda: len(touches()) >= 2 and touches())
+    assert "cones" in seen[0]["subject"] + seen[0]["detail"]
+    wall = next(touch for touch in seen if "wall" in touch["subject"] + touch["detail"])
     assert 0.5 < wall["time"] < 1.6  # 14 m at 12 m/s, less the length of the car
     marks = "window.paddock.stage.contactsShown"
     window.ask(f"window.paddock.store.source.value.timeline.seek({wall['time']} + 0.05)")

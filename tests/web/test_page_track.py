@@ -92,9 +92,9 @@ def seen_at(file: Path, sample: int) -> dict[str, int]:
     """What a sample of a recording contains, as the layers count it."""
     with open_run(file) as run:
         car = run.sample(sample)["car"]
-    found = {"points": int(np.isfinite(car["lidar.ranges"]).sum()), "detections": int(car["cones.detected"])}
-    assert min(found.values()) > 0
-    return {**found, "truth": 0}
+    counts = {"points": int(np.isfinite(car["lidar.ranges"]).sum()), "detections": int(car["cones.detected"])}
+    assert min(counts.values()) > 0
+    return {**counts, "truth": 0}
 
 
 @pytest.mark.slow
@@ -190,9 +190,9 @@ def test_a_new_track_is_drawn_saved_and_opened_again(serve: Any, open_page: Any,
     editor = Editor(window)
     editor.panel.get_by_text("there are no cones yet").wait_for()
     places = [(-6, 3), (4, 3), (-6, -4), (4, -4)]
-    for k, place in enumerate(places):
-        window.page.keyboard.press("1" if place[1] > 0 else "2")
-        window.page.mouse.click(*editor.at(*place))
+    for k, position in enumerate(places):
+        window.page.keyboard.press("1" if position[1] > 0 else "2")
+        window.page.mouse.click(*editor.at(*position))
         editor.counts(k + 1)
     editor.drag((4, 3), (9, 5))
     window.page.mouse.click(*editor.at(-6, -4))
@@ -242,7 +242,7 @@ def test_an_opened_track_is_used_in_the_run(
     servers.popitem()[1].close()
     started = serve(wanted[0], port=served.port)
     np.testing.assert_array_equal(
-        sorted(started.sim.world.track.cones.tolist()), sorted([one.x, one.y] for one in cones)
+        sorted(started.sim.world.track.cones.tolist()), sorted([cone.x, cone.y] for cone in cones)
     )
     window.until(lambda: window.signal("tool") == "select")
     window.ready()

@@ -47,8 +47,8 @@ def written(values: Iterable[float]) -> list[float]:
 
 
 def atof(text: str) -> float:
-    found = NUMBER.match(text)
-    return float(found.group()) if found else 0.0
+    match = NUMBER.match(text)
+    return float(match.group()) if match else 0.0
 
 
 def search(line: str, section: str, key: str, count: int = 1) -> list[float] | None:
@@ -197,11 +197,11 @@ def test_states_round_trip(
     while ranges and ranges[-1] is None:
         ranges.pop()
     state = REST._replace(quaternion=None, attitude=attitude, ranges=tuple(ranges), airspeed=airspeed, no_lockstep=free)
-    found = decode_state(encode_state(state))
-    assert found.attitude == tuple(written(attitude)) and found.airspeed == Written(airspeed)
-    assert [distance is None for distance in found.ranges] == [distance is None for distance in ranges]
-    assert [d for d in found.ranges if d is not None] == written(d for d in ranges if d is not None)
-    assert found._replace(attitude=attitude, airspeed=airspeed, ranges=tuple(ranges)) == state
+    decoded = decode_state(encode_state(state))
+    assert decoded.attitude == tuple(written(attitude)) and decoded.airspeed == Written(airspeed)
+    assert [distance is None for distance in decoded.ranges] == [distance is None for distance in ranges]
+    assert [d for d in decoded.ranges if d is not None] == written(d for d in ranges if d is not None)
+    assert decoded._replace(attitude=attitude, airspeed=airspeed, ranges=tuple(ranges)) == state
 
 
 @given(st.integers(-(10**15), 10**15))

@@ -131,11 +131,11 @@ MARKERS = st.builds(
 )
 COMMANDS = st.dictionaries(TEXT | ID, INPUTS, max_size=3)
 NAMES = st.lists(TEXT, max_size=3)
-TREES_OF_MARKERS = st.lists(MARKERS.map(lambda one: {name: getattr(one, name) for name in FIELDS}), max_size=3)
+TREES_OF_MARKERS = st.lists(MARKERS.map(lambda field: {name: getattr(field, name) for name in FIELDS}), max_size=3)
 
 
 def direct(operation: str, **arguments: Any) -> Any:
-    return st.fixed_dictionaries(arguments).map(lambda found: Direct(operation, found))
+    return st.fixed_dictionaries(arguments).map(lambda match: Direct(operation, match))
 
 
 BODIES = st.one_of(
@@ -147,7 +147,7 @@ BODIES = st.one_of(
     direct("step", ticks=U64),
     direct("step_synchronously", ticks=U64),
     direct("step_synchronously", ticks=U64, control=COMMANDS, tick=U64),
-    direct("pace", pace=POSITIVE),
+    direct("set_pace", pace=POSITIVE),
     direct("claim", vehicles=NAMES),
     direct("command", target=TEXT | ID, inputs=INPUTS, at_tick=st.none() | U64, timeout=st.none() | POSITIVE),
     direct(
@@ -157,9 +157,9 @@ BODIES = st.one_of(
         timeout=st.none() | POSITIVE,
     ),
     direct("control", tick=U64, commands=COMMANDS),
-    direct("mark", markers=TREES_OF_MARKERS),
-    direct("unmark", namespace=TEXT, number=st.lists(U32, max_size=4)),
-    direct("unmark", namespace=st.none() | TEXT),
+    direct("put_markers", markers=TREES_OF_MARKERS),
+    direct("delete_markers", namespace=TEXT, number=st.lists(U32, max_size=4)),
+    direct("delete_markers", namespace=st.none() | TEXT),
     direct("show_markers", namespace=TEXT, visible=st.booleans()),
     st.builds(Call, TEXT, OBJECTS, st.binary(max_size=20)),
 )
@@ -190,8 +190,8 @@ def updates(draw: Callable[..., Any]) -> StateUpdate:
     roster = draw(rosters())
     blocks = blocks_of(roster, draw(U32), "<f8")
     known = draw(st.booleans())
-    place = draw(U64), draw(FINITE), draw(FINITE), draw(U64)
-    return StateUpdate(*place, roster.number, blocks, None if known else roster)
+    position = draw(U64), draw(FINITE), draw(FINITE), draw(U64)
+    return StateUpdate(*position, roster.number, blocks, None if known else roster)
 
 
 def flat(update: Any) -> Any:
@@ -230,8 +230,8 @@ def test_states_round_trip_alone_and_in_replies(update: StateUpdate, deadline: f
     assert same(flat(update), decode_state_update(encode_state_update(update)))
     assert same(flat(update), decode_reply(encode_reply(Reply(0, 1, 0.0, update))).body)
     request = ControlRequestMessage(update.tick, deadline, tuple(vehicles), update)
-    found = decode_reply(encode_reply(Reply(0, 1, 0.0, request))).body
-    assert same(request._replace(state=flat(update)), found)
+    decoded = decode_reply(encode_reply(Reply(0, 1, 0.0, request))).body
+    assert same(request._replace(state=flat(update)), decoded)
 
 
 @given(rosters(), st.sampled_from([("double", "<f8"), ("single", "<f4")]), U32, st.booleans())
@@ -240,9 +240,9 @@ def test_recorded_states_round_trip_in_their_precision(
 ) -> None:
     blocks = blocks_of(roster, seed, form[1])
     state = StateMessage(5, 0.25, 1, roster.number, blocks, form[0], None if known else roster)
-    found = decode_state(encode_state(state))
-    assert same(flat(state), found)
-    assert same(blocks, arranged(found.blocks, roster))
+    decoded = decode_state(encode_state(state))
+    assert same(flat(state), decoded)
+    assert same(blocks, arranged(decoded.blocks, roster))
 
 
 @given(rosters())
@@ -326,9 +326,9 @@ def test_a_command_has_the_bytes_of_protobuf() -> None:
     entry = bytes([0x0A, 5]) + b"steer" + bytes([0x12, len(number)]) + number  # of the map: key = 1, value = 2
     command = bytes([0x0A, 3]) + b"red" + bytes([0x22, len(entry)]) + entry  # name = 1, inputs = 4
     written = bytes([0x08, 1, 0x6A, len(command)]) + command  # id = 1, command = 13
-    given = {"target": "red", "inputs": {"steer": 0.5}}
-    assert encode_request(RequestMessage(1, Direct("command", given))) == written
-    decoded = Direct("command", {**given, "at_tick": None, "timeout": None})
+    arguments = {"target": "red", "inputs": {"steer": 0.5}}
+    assert encode_request(RequestMessage(1, Direct("command", arguments))) == written
+    decoded = Direct("command", {**arguments, "at_tick": None, "timeout": None})
     assert decode_request(written) == RequestMessage(1, decoded)
 
 
@@ -362,9 +362,9 @@ def test_generated_code_matches_the_proto_file(tmp_path: Path) -> None:
 
 
 def _lines(path: Path, start: str) -> list[str]:
-    found = [line for line in path.read_text().splitlines() if line.startswith(start)]
-    assert len(found) == 1
-    return found
+    lines = [line for line in path.read_text().splitlines() if line.startswith(start)]
+    assert len(lines) == 1
+    return lines
 
 
 # refusals ------------------------------------------------------------------------------------------------------------
@@ -507,14 +507,14 @@ def commanding(target: Any, **inputs: Any) -> Direct:
 
 def marking(*fields: Any, **more: Any) -> Direct:
     marker = MarkerMessage(*fields, **more)
-    return Direct("mark", {"markers": [{name: getattr(marker, name) for name in FIELDS}]})
+    return Direct("put_markers", {"markers": [{name: getattr(marker, name) for name in FIELDS}]})
 
 
 @pytest.mark.parametrize(
     "body",
     [
         Direct("run", {"until": math.nan}),
-        Direct("pace", {"pace": -1.0}),
+        Direct("set_pace", {"pace": -1.0}),
         Direct("step", {"ticks": -1}),
         Direct("reset", {"seed": 2**64}),
         Direct("fly", {}),

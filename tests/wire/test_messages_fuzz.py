@@ -30,8 +30,8 @@ BODIES = (
     ),
     Direct("command_many", {"ids": np.array([1, 2]), "inputs": {"vx": np.ones(2)}}),
     Direct("control", {"tick": 10, "commands": {"red": {"steer": 0.2}, 7: {"brake": 1.0}}}),
-    Direct("mark", {"markers": [{name: getattr(MARKER, name) for name in requests.MARKER_FIELDS}]}),
-    Direct("unmark", {"namespace": "plan", "number": [1, 2]}),
+    Direct("put_markers", {"markers": [{name: getattr(MARKER, name) for name in requests.MARKER_FIELDS}]}),
+    Direct("delete_markers", {"namespace": "plan", "number": [1, 2]}),
     requests.Call("spawn", {"fields": {"pose": [0, 0, 1.5], "at": np.ones(3), "far": math.inf}}, b"blob"),
 )
 ANSWERS = (
@@ -121,8 +121,8 @@ def test_damaged_and_random_bytes(name: str, count: int) -> None:
 def test_sound_requests_only_hold_finite_numbers() -> None:
     random = np.random.default_rng(1)
     read = 0
-    given = {"target": "red", "inputs": {"steer": 0.1, "vx": np.ones(3)}}
-    command = requests.encode_request(requests.RequestMessage(1, Direct("command", given)))
+    arguments = {"target": "red", "inputs": {"steer": 0.1, "vx": np.ones(3)}}
+    command = requests.encode_request(requests.RequestMessage(1, Direct("command", arguments)))
     for data in mutated(command, FEW, random):
         try:
             body = requests.decode_request(data).body

@@ -21,7 +21,7 @@ def test_every_entry_is_documented_and_can_be_validated() -> None:
             assert described(argument.annotation)
     for name, operation in METHODS.items():
         assert operation.entry.rpc == name
-        assert all(one.meaning for one in operation.arguments if one.name not in ("inputs", "namespace")), name
+        assert all(a.meaning for a in operation.arguments if a.name not in ("inputs", "namespace")), name
 
 
 def test_axes_are_those_of_the_world() -> None:
@@ -54,9 +54,9 @@ ACCEPTED: list[tuple[str, Any, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("method", "params", "arguments"), ACCEPTED)
 def test_arguments_are_returned_with_defaults(method: str, params: Any, arguments: dict[str, Any]) -> None:
-    found = METHODS[method].read(params)
-    assert found == arguments
-    assert [type(found[name]) for name in found] == [type(arguments[name]) for name in found]
+    read = METHODS[method].read(params)
+    assert read == arguments
+    assert [type(read[name]) for name in read] == [type(arguments[name]) for name in read]
 
 
 REFUSED: list[tuple[str, Any, str, str]] = [
@@ -71,7 +71,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("simulation_step", {"ticks": 1.0}, "value", "'ticks' must be a whole number from 0 to 9007199254740991, got 1.0"),
     ("simulation_step", {"ticks": False}, "value", "got false"),
     ("simulation_step", {"ticks": None}, "value", "got null"),
-    ("get_events", {"since": -1}, "value", "'since' must be a whole number of 0 or more, got -1"),
+    ("events", {"since": -1}, "value", "'since' must be a whole number of 0 or more, got -1"),
     ("arm_drone", {"vehicle": 1, "armed": 0}, "value", "'armed' must be true or false, got 0"),
     ("draw_debug_lines", {"lines": [[1, 2]]}, "value", "'lines[0]' must be a list of 6 numbers, got a list"),
     ("draw_debug_lines", {"lines": [[1, 2, 3, 4, 5, "6"]]}, "value", "'lines[0][5]' must be a number, got \"6\""),
@@ -137,8 +137,8 @@ def test_large_objects_are_refused_without_validating_every_member() -> None:
 
 
 def test_operations_called_by_name_accept_arrays_as_lists() -> None:
-    given = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
-    assert OPERATIONS["set_frame"].validate(given)["position"] == [1.0, 2.0, 3.0]
+    arguments = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
+    assert OPERATIONS["set_frame"].validate(arguments)["position"] == [1.0, 2.0, 3.0]
     assert OPERATIONS["override"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]
     with pytest.raises(ArgumentError, match=r"^position must be a list of numbers, not array.*\]\)$"):
         OPERATIONS["set_frame"].validate({"name": "cam", "position": np.ones((2, 3))})

@@ -34,17 +34,17 @@ def test_many_values_are_sent_as_float32(shape: tuple[int, int], width: int) -> 
 
 @given(BLOCKS, st.integers(0, 2**32 - 1))
 def test_columns_round_trip(values: list[np.ndarray], wanted: int) -> None:
-    blocks = [Block(k, one) for k, one in enumerate(values)]
-    found = decode_columns(encode_columns(wanted, blocks)[5:])
-    assert found.wanted == wanted and [block.request for block in found.blocks] == list(range(len(values)))
-    for block, one in zip(found.blocks, values, strict=True):
-        np.testing.assert_array_equal(block.values, one)
-        assert block.values.shape == one.shape
+    blocks = [Block(k, value) for k, value in enumerate(values)]
+    decoded = decode_columns(encode_columns(wanted, blocks)[5:])
+    assert decoded.wanted == wanted and [block.request for block in decoded.blocks] == list(range(len(values)))
+    for block, value in zip(decoded.blocks, values, strict=True):
+        np.testing.assert_array_equal(block.values, value)
+        assert block.values.shape == value.shape
 
 
 def test_a_value_too_large_for_a_float_is_infinite() -> None:
-    found = decode_columns(encode_columns(0, [Block(0, np.full((1, 5000), 1e300))])[5:])
-    assert np.isinf(found.blocks[0].values).all()
+    decoded = decode_columns(encode_columns(0, [Block(0, np.full((1, 5000), 1e300))])[5:])
+    assert np.isinf(decoded.blocks[0].values).all()
 
 
 def test_values_that_do_not_fit_are_refused() -> None:

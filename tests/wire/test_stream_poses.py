@@ -54,8 +54,8 @@ def by_hand(part: Poses) -> bytes:
 
 def turned_by(words: np.ndarray, quaternions: np.ndarray) -> np.ndarray:
     """deg between the packed and the unpacked attitude."""
-    found = Rotation.from_quat(unpacked_orientation(words))
-    return np.degrees((found * Rotation.from_quat(quaternions).inv()).magnitude())
+    rotation = Rotation.from_quat(unpacked_orientation(words))
+    return np.degrees((rotation * Rotation.from_quat(quaternions).inv()).magnitude())
 
 
 def test_a_pose_is_the_bytes_of_the_table() -> None:
@@ -83,8 +83,8 @@ def test_attitudes_by_hand(quaternion: tuple[float, ...], word: int) -> None:
 def test_level_attitudes_stay_level(yaw: float) -> None:
     level = np.array([0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)])
     part = Poses(np.array([0]), np.concatenate([np.zeros(3), level])[:, None])
-    found = unpacked_orientation(decode_poses(encode_poses([part])[5:])["orientation"])
-    assert found[0, :2].tolist() == [0.0, 0.0]
+    placed = unpacked_orientation(decode_poses(encode_poses([part])[5:])["orientation"])
+    assert placed[0, :2].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 1000])
@@ -158,9 +158,9 @@ def test_a_payload_has_exactly_its_records() -> None:
 def test_compiled_and_numpy_code_write_the_same_bytes(block: np.ndarray, spin: tuple[float, ...] | None) -> None:
     """Also for attitudes that are NaN, infinite or not of unit length."""
     turn = None if spin is None else spin[:9]
-    found = np.zeros((2, 5, 4), np.uint32)
+    compiled = np.zeros((2, 5, 4), np.uint32)
     with np.errstate(all="ignore"):
-        for words, pack in zip(found, (pack_poses, _pack_poses), strict=True):
+        for words, pack in zip(compiled, (pack_poses, _pack_poses), strict=True):
             pack(block, None, turn, spin, words, words.view(np.float32))
-    np.testing.assert_array_equal(*found.view(np.float32)[..., :3])  # a NaN equals any NaN
-    np.testing.assert_array_equal(*found[..., 3])
+    np.testing.assert_array_equal(*compiled.view(np.float32)[..., :3])  # a NaN equals any NaN
+    np.testing.assert_array_equal(*compiled[..., 3])

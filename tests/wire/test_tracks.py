@@ -64,26 +64,26 @@ def test_lists_by_colour_read_back_every_bit(
     timing: list[tuple[float, float]],
 ) -> None:
     order = ["yellow", "blue", "orange", "big_orange"]  # as the file lists them: left, right, orange, large
-    rows = sorted((Cone(*one) for one in cones), key=lambda one: order.index(one.colour))
+    rows = sorted((Cone(*cone) for cone in cones), key=lambda cone: order.index(cone.colour))
     begins = None if start is None else Start(*start[:3], reference=start[3])
-    file = TrackFile(tuple(rows), begins, tuple(Point(*one) for one in timing))
+    file = TrackFile(tuple(rows), begins, tuple(Point(*gate) for gate in timing))
     text = write_track(file, "cones")
     assert parse_track(text) == file
     assert write_track(parse_track(text), "cones") == text
 
 
 text_of_version = st.sampled_from(["1.0", "2", "1.10", "v1: beta", "", "no", "007", "it's"])
-place = st.tuples(number, number, number)
+position = st.tuples(number, number, number)
 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from(["left", "right", "unknown"]), colour, place, st.booleans()), max_size=10),
-    st.none() | st.tuples(place, place),
-    st.lists(place, max_size=3),
+    st.lists(st.tuples(st.sampled_from(["left", "right", "unknown"]), colour, position, st.booleans()), max_size=10),
+    st.none() | st.tuples(position, position),
+    st.lists(position, max_size=3),
     st.sampled_from([None, True, False]),
     text_of_version,
-    st.none() | st.tuples(place, place),
+    st.none() | st.tuples(position, position),
 )
 def test_lanes_read_back_every_bit(
     cones: list[tuple[str, str, tuple[float, float, float], bool]],
@@ -96,14 +96,14 @@ def test_lanes_read_back_every_bit(
     sides = ["left", "right", "unknown"]
     rows = sorted(
         (Cone("unknown" if hidden else name, *at, side=side, invisible=hidden) for side, name, at, hidden in cones),
-        key=lambda one: sides.index(one.side),
+        key=lambda gate: sides.index(gate.side),
     )
     begins = None
     if start is not None:
         (x, y, z), (roll, pitch, yaw) = start
         begins = Start(x, y, yaw, z, roll, pitch)
     place_on_earth = None if earth is None else EarthPlacement(*earth)
-    file = TrackFile(tuple(rows), begins, tuple(Point(*one) for one in timing), (), closed, version, place_on_earth)
+    file = TrackFile(tuple(rows), begins, tuple(Point(*gate) for gate in timing), (), closed, version, place_on_earth)
     text = write_track(file, "lanes")
     assert parse_track(text) == file
     assert write_track(parse_track(text), "lanes") == text
@@ -114,9 +114,9 @@ def test_formats_are_detected_from_their_contents(tmp_path: Path) -> None:
     for name, ending in FORMATS.items():
         path = tmp_path / f"{name}.txt"
         path.write_text(write_track(file, name))
-        found = read_track(path)
-        assert {(c.colour, c.x, c.y) for c in found.cones} == {("blue", 1.0, 2.0), ("yellow", 1.0, -2.0)}
-        assert found.start is not None and (found.start.x, found.start.y, found.start.yaw) == (0.0, 0.0, 0.5)
+        kind = read_track(path)
+        assert {(c.colour, c.x, c.y) for c in kind.cones} == {("blue", 1.0, 2.0), ("yellow", 1.0, -2.0)}
+        assert kind.start is not None and (kind.start.x, kind.start.y, kind.start.yaw) == (0.0, 0.0, 0.5)
         assert ending in (".csv", ".yaml")
 
 

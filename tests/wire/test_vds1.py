@@ -207,9 +207,9 @@ def test_states_round_trip(n: int, seed: int, time: float) -> None:
         for row, name in enumerate(STATE_NAMES):
             assert states[name].tobytes() == values[row].tobytes()
     for row in range(n):
-        one = decode(datagrams[row].tobytes())
-        assert isinstance(one, CarState)
-        assert np.array(one.values).tobytes() == values[:, row].tobytes()
+        state = decode(datagrams[row].tobytes())
+        assert isinstance(state, CarState)
+        assert np.array(state.values).tobytes() == values[:, row].tobytes()
         assert zlib.crc32(datagrams[row, :-4].tobytes()) == int(states["crc"][row])
 
 

@@ -90,7 +90,7 @@ def test_the_digest_depends_on_content_not_on_strides_or_capacity(shape: tuple[i
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ({"a": 1}, {"a": 1.0}),
         ({"a": 1}, {"a": True}),
@@ -102,8 +102,8 @@ def test_the_digest_depends_on_content_not_on_strides_or_capacity(shape: tuple[i
         ({"a": {"b": None}}, {"a": None, "b": {}}),
     ],
 )
-def test_different_trees_have_different_digests(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert digest(one) != digest(other)
+def test_different_trees_have_different_digests(first: dict[str, Any], other: dict[str, Any]) -> None:
+    assert digest(first) != digest(other)
 
 
 @given(tree=trees, data=st.data())

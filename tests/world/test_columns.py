@@ -82,7 +82,7 @@ def test_filled_combines_defaults_and_given_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("fields", "error", "message"),
     [
         ({}, InvalidValueError, "f:1:2: option 'speed' has no default: give a value"),
         ({"sped": 3}, UnknownNameError, "f:1:2: unknown option 'sped'; did you mean 'speed'?"),
@@ -94,9 +94,9 @@ def test_filled_combines_defaults_and_given_values() -> None:
         ({"speed": [3]}, InvalidValueError, "f:1:2: option 'speed' must be a finite number, not [3]"),
     ],
 )
-def test_filled_reports_errors(given: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_filled_reports_errors(fields: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
-        filled(Controls, given, "option", "f:1:2")
+        filled(Controls, fields, "option", "f:1:2")
     assert str(caught.value) == message
 
 

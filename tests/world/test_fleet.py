@@ -27,7 +27,7 @@ class Command(NamedTuple):
 
 def fleet_of(capacity: int = 1, single: bool = False) -> Fleet:
     fleet = Fleet("scouts", State, Command, capacity, single)
-    fleet.add_table("memory", 2, np.array([7.0, 8.0]))
+    fleet.add_table("memory", np.array([7.0, 8.0]))
     return fleet
 
 
@@ -77,11 +77,11 @@ def test_a_single_vehicle_has_the_name_of_its_fleet() -> None:
 
 
 def test_data_beyond_n_is_hidden() -> None:
-    one, two = fleet_of(2), fleet_of(64)
-    for fleet in (one, two):
+    first, two = fleet_of(2), fleet_of(64)
+    for fleet in (first, two):
         fleet.add(np.array([5, 6]), np.ones((2, 2)))
     two.state[:, 2:] = 99.0
-    assert pack(save(one)) == pack(save(two)) and digest(one) == digest(two)
+    assert pack(save(first)) == pack(save(two)) and digest(first) == digest(two)
 
 
 def test_other_tables_are_refused() -> None:

@@ -72,20 +72,20 @@ def test_geodetic_points_agree_with_pymap3d(origin: Origin) -> None:
     enu = np.random.default_rng(2).uniform(-5e4, 5e4, (1000, 3))
     reference = (origin.latitude_deg, origin.longitude_deg, origin.height_m)
     lat, lon, h = pymap3d.enu2geodetic(*enu.T, *reference)
-    found = origin.to_geodetic(enu)
-    np.testing.assert_allclose(found[0], lat, atol=1e-9)
-    np.testing.assert_allclose((found[1] - lon + 180) % 360 - 180, 0, atol=1e-9)
-    np.testing.assert_allclose(found[2], h, atol=1e-6)
+    geodetic = origin.to_geodetic(enu)
+    np.testing.assert_allclose(geodetic[0], lat, atol=1e-9)
+    np.testing.assert_allclose((geodetic[1] - lon + 180) % 360 - 180, 0, atol=1e-9)
+    np.testing.assert_allclose(geodetic[2], h, atol=1e-6)
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_round_trip_is_within_a_nanodegree_and_a_micrometre(origin: Origin) -> None:
     lat, lon, h = random_points(20000)
-    found = origin.to_geodetic(origin.to_local(lat, lon, h))
-    assert np.abs(found[0] - lat).max() < 1e-9
+    returned = origin.to_geodetic(origin.to_local(lat, lon, h))
+    assert np.abs(returned[0] - lat).max() < 1e-9
     # Longitude degenerates towards the pole: the distance along the ground is compared there.
-    assert (np.abs((found[1] - lon + 180) % 360 - 180) * np.cos(np.deg2rad(lat))).max() < 1e-9
-    assert np.abs(found[2] - h).max() < 1e-6
+    assert (np.abs((returned[1] - lon + 180) % 360 - 180) * np.cos(np.deg2rad(lat))).max() < 1e-9
+    assert np.abs(returned[2] - h).max() < 1e-6
 
 
 @pytest.mark.parametrize("latitude", [90.0, -90.0, 90 - 1e-9, -90 + 1e-7, 89.999])
@@ -101,18 +101,18 @@ def test_the_poles(latitude: float, height: float, origin: Origin) -> None:
 
 @given(lat=st.floats(-90, 90), lon=st.floats(-180, 180), h=st.floats(-1e5, 1e5))
 def test_earth_centred_round_trip(lat: float, lon: float, h: float) -> None:
-    found = ecef_to_geodetic(geodetic_to_ecef(lat, lon, h))
-    assert found[0] == pytest.approx(lat, abs=1e-9)
-    assert found[1] == pytest.approx(lon, abs=1e-9)
-    assert found[2] == pytest.approx(h, abs=1e-6)
+    returned = ecef_to_geodetic(geodetic_to_ecef(lat, lon, h))
+    assert returned[0] == pytest.approx(lat, abs=1e-9)
+    assert returned[1] == pytest.approx(lon, abs=1e-9)
+    assert returned[2] == pytest.approx(h, abs=1e-6)
 
 
 @pytest.mark.parametrize("height", [-4e6, -2e6, 4e5, 2.02e7, 3.6e7, 4e8])
 def test_far_below_and_far_above(height: float) -> None:
     lat = np.linspace(-90, 90, 721)
-    found = ecef_to_geodetic(geodetic_to_ecef(lat, 20.0, height))
-    np.testing.assert_allclose(found[0], lat, atol=1e-9)
-    np.testing.assert_allclose(found[2], height, rtol=1e-14, atol=1e-6)
+    returned = ecef_to_geodetic(geodetic_to_ecef(lat, 20.0, height))
+    np.testing.assert_allclose(returned[0], lat, atol=1e-9)
+    np.testing.assert_allclose(returned[2], height, rtol=1e-14, atol=1e-6)
 
 
 def test_the_origin_is_zero_and_up_is_up() -> None:

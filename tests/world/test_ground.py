@@ -110,16 +110,16 @@ def test_kernels_know_the_parts_of_the_ground_and_agree_in_every_bit(fields: Any
     assert surface_of(ground(**fields).tables) is known  # one kernel for equal grounds
     places = np.random.default_rng(4).uniform(-5.0, 15.0, (2, 300))
     arguments = Rows("at", Place), UNEVEN, Rows("surface", Surface, "write")
-    found = np.zeros((4, 300))
+    heights = np.zeros((4, 300))
     run = kernel(KernelSpec("sampled", rebound(sampled, {surface: known}), arguments))
-    run(300, 1, places, VALUES, *made.tables, found)
+    run(300, 1, places, VALUES, *made.tables, heights)
     if "height_map" in fields:  # looked up for several places at once
-        text = run.assembly(300, 1, places, VALUES, *made.tables, found)
+        text = run.assembly(300, 1, places, VALUES, *made.tables, heights)
         assert len(findall(r"\bv?mulpd\b", text)) > len(findall(r"\bv?mulsd\b", text)) // 2 > 0
     environment: Any = shared_tuple(UNEVEN)
     w = environment(*VALUES.tolist(), *made.tables)
     plain = [uneven_surface(x, y, w) for x, y in places.T.tolist()]
-    assert_array_equal(found.T, plain)
+    assert_array_equal(heights.T, plain)
     assert_array_equal([known(x, y, w) for x, y in places.T.tolist()], plain)
 
 
@@ -134,8 +134,8 @@ def test_profiles_of_rough_ground_have_the_spectrum_of_their_class(name: str, st
     n = np.fft.rfftfreq(count, length / count)
     for low in 0.011 * 2.0 ** np.arange(8):
         octave = (n >= low) & (n < 2.0 * low)
-        found = np.mean(power[octave] * (n[octave] / 0.1) ** 2) / strength
-        assert 0.8 < found < 1.25, (low, found)  # a class spans a factor of 4
+        ratio = np.mean(power[octave] * (n[octave] / 0.1) ** 2) / strength
+        assert 0.8 < ratio < 1.25, (low, ratio)  # a class spans a factor of 4
 
 
 def test_rough_tiles_repeat_without_a_seam_and_follow_their_seed() -> None:

@@ -41,7 +41,7 @@ class CountingPool(BufferPool):
 
     def counts(self) -> Counts:
         idle = sum(_references(self._owners, k) == _UNUSED for k in range(len(self._owners)))
-        alive = sum(one() is not None for one in self._made)
+        alive = sum(reference() is not None for reference in self._made)
         return Counts(len(self._made), self._taken - len(self._made), alive - idle, idle)
 
     def _allocate(self, nbytes: int) -> Bytes:

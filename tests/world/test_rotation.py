@@ -53,8 +53,8 @@ def test_euler_angles_agree_with_scipy() -> None:
 @pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2])
 def test_straight_up_or_down_has_no_roll_and_keeps_the_attitude(pitch: float) -> None:
     q = Rotation.from_euler("ZYX", [0.7, pitch, 0.3]).as_quat()
-    roll, found, yaw = euler_from_quaternion(q)
-    assert found == pytest.approx(pitch, abs=1e-15)
+    roll, measured, yaw = euler_from_quaternion(q)
+    assert measured == pytest.approx(pitch, abs=1e-15)
     assert roll == pytest.approx(0.0, abs=1e-15)
     assert yaw == pytest.approx(0.7 - 0.3 * np.sign(pitch), abs=1e-12)
 

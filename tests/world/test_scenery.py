@@ -87,8 +87,8 @@ def test_rays_hit_where_geometry_says() -> None:
         assert cast(made, [0, 0, 1], direction) == pytest.approx(distance, abs=1e-12)
     assert cast(made, [0, 0, 1], [0.6, 0.8, 0.0]) == np.inf
     assert cast(made, [0, 0, 1], [1, 0, 0], reach=8.9) == np.inf
-    for place, distance in (([10, 0, 9], 6.0), ([0, 10, 9], 4.0), ([0, -10, 9], 7.0), ([0, -9.5, 9], 8.0)):
-        assert cast(made, place, [0, 0, -1]) == pytest.approx(distance, abs=1e-12)  # half of the cone's height
+    for position, distance in (([10, 0, 9], 6.0), ([0, 10, 9], 4.0), ([0, -10, 9], 7.0), ([0, -9.5, 9], 8.0)):
+        assert cast(made, position, [0, 0, -1]) == pytest.approx(distance, abs=1e-12)  # half of the cone's height
     assert cast(made, [0, 20, 2], [0, 1, 0]) == pytest.approx(10.0 - np.sqrt(2.0))  # the corner of the turned box
     assert cast(made, [0, 20, 0.9], [0, 1, 0]) == np.inf  # under it
     assert cast(made, [10, 0.5, 1], [0, 1, 0]) == 0.0  # from inside
@@ -99,16 +99,16 @@ def test_rays_hit_where_geometry_says() -> None:
 
 def forest(count: int) -> list[Any]:
     rng = np.random.default_rng(1)
-    found: list[Any] = []
+    trees: list[Any] = []
     for k in range(count):
-        place, size = rng.uniform(-200, 200, 2).tolist(), rng.uniform(1, 8, 3).tolist()
+        position, size = rng.uniform(-200, 200, 2).tolist(), rng.uniform(1, 8, 3).tolist()
         kinds = (
-            {"box": {"center": place, "size": size, "heading": size[0]}},
-            {"cylinder": {"center": place, "radius": size[0] / 2, "height": 3 * size[1]}},
-            {"cone": {"center": place, "radius": size[0] / 2, "height": 3 * size[1]}},
+            {"box": {"center": position, "size": size, "heading": size[0]}},
+            {"cylinder": {"center": position, "radius": size[0] / 2, "height": 3 * size[1]}},
+            {"cone": {"center": position, "radius": size[0] / 2, "height": 3 * size[1]}},
         )
-        found.append(kinds[k % 3])
-    return found
+        trees.append(kinds[k % 3])
+    return trees
 
 
 def rays(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -133,16 +133,16 @@ def inside(made: Obstacles, places: np.ndarray) -> np.ndarray:
 @pytest.mark.usefixtures("all_threads")
 def test_many_rays_among_many_obstacles() -> None:
     made, (origins, directions) = scenery(*forest(600)).obstacles, rays(4000)
-    found = cast_all(made, origins, directions, 80.0)
-    assert 0.2 < np.isfinite(found).mean() < 0.9
+    distances = cast_all(made, origins, directions, 80.0)
+    assert 0.2 < np.isfinite(distances).mean() < 0.9
     steps = np.arange(0.0, 80.0, 0.05)
     for k in range(60):  # marched
         hits = np.flatnonzero(inside(made, origins[k] + steps[:, None] * directions[k]))
         marched = steps[hits[0]] if len(hits) else np.inf
-        assert marched == found[k] or 0.0 <= marched - found[k] <= 0.051, k
+        assert marched == distances[k] or 0.0 <= marched - distances[k] <= 0.051, k
     for k in range(20):  # every obstacle, without the grid
         each = [ray_solid(*origins[k], *directions[k], made.table, i) for i in range(made.count)]
-        assert found[k] == (min(each) if min(each) <= 80.0 else np.inf)
+        assert distances[k] == (min(each) if min(each) <= 80.0 else np.inf)
 
 
 def test_the_grid_finds_every_obstacle_near_a_place_once() -> None:
@@ -195,6 +195,6 @@ def test_the_view_of_the_scenery() -> None:
     heights = np.array(ground["heights"]).reshape(11, 11)
     assert_allclose(heights, np.repeat(0.1 * np.linspace(-100, 100, 11)[:, None], 11, axis=1), atol=1e-4)
     assert ground["friction"] is None
-    assert [one["kind"] for one in tree["obstacles"]] == ["box", "wall", "wall", "box", "cone"]
+    assert [obstacle["kind"] for obstacle in tree["obstacles"]] == ["box", "wall", "wall", "box", "cone"]
     assert tree["obstacles"][3]["name"] == "crate" and tree["obstacles"][3]["heading"] == pytest.approx(np.pi / 4)
     assert scenery_tree(load_scenario({"vehicles": []}).world)["ground"] is None

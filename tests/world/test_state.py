@@ -119,8 +119,8 @@ class RootPart:
     fleets: dict[str, FleetPart] = children()
 
 
-def new_root(n: int = 0, place: int = 4) -> RootPart:
-    root = fresh(RootPart, place=place, packet=2)
+def new_root(n: int = 0, places: int = 4) -> RootPart:
+    root = fresh(RootPart, place=places, packet=2)
     fleet = fresh(FleetPart, state=State, vehicle=0)
     add_table(fleet, "signals", ArrayLeaf(dtype="f8", axes=(2, VEHICLE), fill=np.array([3.0, 4.0])), "extra")
     fleet.sensors["imu"] = fresh(SensorPart, memory=State, slot=4, delay=3)
@@ -220,11 +220,11 @@ def test_permuting_and_permuting_back_restores_all(order: list[int]) -> None:
 
 @given(st.integers(0, 5), st.integers(0, 5))
 def test_appending_twice_equals_appending_once(first: int, second: int) -> None:
-    one, two = fresh(SizedPart), fresh(SizedPart)
-    append(one, VEHICLE, first + second)
-    append(two, VEHICLE, first)
-    append(two, VEHICLE, second)
-    assert pack(save(one)) == pack(save(two))
+    once, twice = fresh(SizedPart), fresh(SizedPart)
+    append(once, VEHICLE, first + second)
+    append(twice, VEHICLE, first)
+    append(twice, VEHICLE, second)
+    assert pack(save(once)) == pack(save(twice))
 
 
 @part
@@ -235,9 +235,9 @@ class SizedPart:
 
 @given(st.lists(st.integers(0, 4), unique=True))
 def test_taking_equals_keeping(chosen: list[int]) -> None:
-    one, two = new_root(5).fleets["scouts"], new_root(5).fleets["scouts"]
-    keep(one, VEHICLE, np.array(chosen, np.int64))
-    assert pack(save(one)) == pack(save(take(two, VEHICLE, np.array(chosen, np.int64))))
+    first, two = new_root(5).fleets["scouts"], new_root(5).fleets["scouts"]
+    keep(first, VEHICLE, np.array(chosen, np.int64))
+    assert pack(save(first)) == pack(save(take(two, VEHICLE, np.array(chosen, np.int64))))
 
 
 def test_every_hashed_leaf_changes_the_hash() -> None:
@@ -249,22 +249,22 @@ def test_every_hashed_leaf_changes_the_hash() -> None:
         assert digest(root) != before, wanted
 
 
-def changed(found: Any) -> Any:
+def changed(value: Any) -> Any:
     """Return another value of the same kind."""
-    if isinstance(found, np.ndarray):
-        other = found.copy()
+    if isinstance(value, np.ndarray):
+        other = value.copy()
         first = (0,) * other.ndim
-        other[first] = 19.0 if found.dtype.kind == "f" else other[first] ^ 1
+        other[first] = 19.0 if value.dtype.kind == "f" else other[first] ^ 1
         return other
-    if isinstance(found, bool) or found is None:
-        return not found if found is not None else 4.0
-    if isinstance(found, int | float):
-        return found - 1
-    if isinstance(found, str):
-        return found + "x"
-    if isinstance(found, dict):
+    if isinstance(value, bool) or value is None:
+        return not value if value is not None else 4.0
+    if isinstance(value, int | float):
+        return value - 1
+    if isinstance(value, str):
+        return value + "x"
+    if isinstance(value, dict):
         return {}
-    return [] if isinstance(found, list) else b"other"
+    return [] if isinstance(value, list) else b"other"
 
 
 def test_scopes() -> None:
@@ -326,10 +326,10 @@ REFUSED = [
 @pytest.mark.parametrize(("path", "wrong", "message"), REFUSED, ids=[message for *_, message in REFUSED])
 def test_refusals_name_the_path(path: tuple[str, ...], wrong: Any, message: str) -> None:
     tree = unpack(pack(save(filled_root())))
-    place = tree
+    holder = tree
     for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = wrong
+        holder = holder[key]
+    holder[path[-1]] = wrong
     with pytest.raises(InvalidValueError) as error:
         loaded(tree)
     assert message in str(error.value)

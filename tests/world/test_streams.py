@@ -69,10 +69,10 @@ def test_a_draw_depends_only_on_its_own_vehicle() -> None:
 @pytest.mark.parametrize("other", [{"seed": 4}, {"purpose": 9}, {"tick": 1}])
 def test_seed_purpose_and_tick_each_change_every_draw(other: dict[str, int]) -> None:
     streams = stream_ids("scouts", np.arange(200))
-    given = {"seed": 3, "purpose": 1, "tick": 0}
-    one = draw_uniforms(streams=streams, columns=2, **given)
-    two = draw_uniforms(streams=streams, columns=2, **{**given, **other})
-    assert not (one == two).any()
+    arguments = {"seed": 3, "purpose": 1, "tick": 0}
+    first = draw_uniforms(streams=streams, columns=2, **arguments)
+    two = draw_uniforms(streams=streams, columns=2, **{**arguments, **other})
+    assert not (first == two).any()
 
 
 def test_no_vehicles_draw_nothing() -> None:

@@ -120,10 +120,10 @@ def test_between_two_poses_agrees_with_scipy() -> None:
         tree.set_dynamic("drone", "world", time, pose)
     turns = Slerp(times, Rotation.from_quat([pose.quaternion for pose in track]))
     for time in np.linspace(0, 1.2, 61):
-        found = tree.lookup("world", "drone", time)
+        interpolated = tree.lookup("world", "drone", time)
         expected = [np.interp(time, times, [pose.position[axis] for pose in track]) for axis in range(3)]
-        np.testing.assert_allclose(found.position, expected, atol=1e-12)
-        assert (Rotation.from_quat(found.quaternion).inv() * turns(time)).magnitude() < 1e-12
+        np.testing.assert_allclose(interpolated.position, expected, atol=1e-12)
+        assert (Rotation.from_quat(interpolated.quaternion).inv() * turns(time)).magnitude() < 1e-12
 
 
 def test_a_point_fixed_in_the_world_stays_put_seen_from_a_turning_car() -> None:
@@ -265,14 +265,14 @@ def test_a_restored_tree_is_bit_identical(track: list[Transform], mount: Transfo
 
 
 def test_saved_state_shares_nothing_and_does_not_depend_on_the_order_of_declaration() -> None:
-    one, two = TransformTree(), TransformTree()
-    for tree, names in ((one, ("a", "b")), (two, ("b", "a"))):
+    first, two = TransformTree(), TransformTree()
+    for tree, names in ((first, ("a", "b")), (two, ("b", "a"))):
         for name in names:
             tree.set_dynamic(name, "world", 0.0, Transform())
-    assert json.dumps(one.save()) == json.dumps(two.save())
-    saved = one.save()
+    assert json.dumps(first.save()) == json.dumps(two.save())
+    saved = first.save()
     saved["frames"]["a"]["poses"][0][0] = 5.0
-    assert one.lookup("world", "a", 0.0) == Transform()
+    assert first.lookup("world", "a", 0.0) == Transform()
 
 
 @pytest.mark.parametrize(

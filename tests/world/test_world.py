@@ -49,8 +49,8 @@ def test_fleets_are_sorted_by_name() -> None:
     ],
 )
 def test_finding(target: Any, fleet: str, rows: list[int]) -> None:
-    found, where = world_of(("b", 2), ("c", 1), ("a", 3)).find(target)
-    assert found.name == fleet and where.tolist() == rows
+    owner, where = world_of(("b", 2), ("c", 1), ("a", 3)).find(target)
+    assert owner.name == fleet and where.tolist() == rows
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from paddock.autopilot.group import (
     LONGEST_STEP,
     NO_GNSS,
     NOW,
-    REBOOT,
     SLOW_PERIOD_US,
     VOLTAGE,
     BuiltInGroup,
@@ -139,7 +138,7 @@ class BuiltInAutopilot(Autopilot):
         self.parameters = make_parameters(kind, sysid, folder, report, capacity)
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
-        self.estimator = Estimator(use_truth=use_truth, on_jump=lambda *metres: self.vehicle.shift(*metres))
+        self.estimator = Estimator(use_truth=use_truth, on_jump=lambda offset: self.vehicle.shift(offset))
         self._vehicle_type = kind
         self._attach(control_arrays(1, kind.widths), 0)
         self.plans = dict.fromkeys(PlanKind, ())
@@ -243,15 +242,6 @@ class BuiltInAutopilot(Autopilot):
     def armed(self, armed: bool) -> None:
         self._armed = armed
         self.status_row[ARMED] = armed
-
-    @property
-    def reboot_requested(self) -> bool:
-        """Whether it reboots at the next exchange."""
-        return bool(self.status_row[REBOOT])
-
-    @reboot_requested.setter
-    def reboot_requested(self, requested: bool) -> None:
-        self.status_row[REBOOT] = requested
 
     @property
     def period_us(self) -> int:
@@ -427,7 +417,12 @@ class BuiltInAutopilot(Autopilot):
         """Return the MAV_MISSION_RESULT of a single item, during an upload."""
         if kind == PlanKind.MISSION:
             return check_mission_item(item, self.vehicle.kind)
-        return check_fence_item(item) if kind == PlanKind.FENCE else check_rally_item(item)
+        if kind == PlanKind.FENCE:
+            return check_fence_item(item)
+        if item.command != RALLY_POINT:
+            return MissionResult.UNSUPPORTED
+        low = -MAX_RALLY_ALTITUDE
+        return check_position(item) if low <= item.z <= MAX_RALLY_ALTITUDE else MissionResult.INVALID_PARAM7
 
     def check_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
         """Return the MAV_MISSION_RESULT of a whole plan, and the index of the item at fault."""
@@ -543,12 +538,3 @@ class HomePosition:
         if autopilot.parameters.value("RALLY_INCL_HOME") or not usable:
             usable.append(self.ned())
         return min(usable, key=distance)
-
-
-def check_rally_item(item: MissionItem) -> int:
-    """Return the MAV_MISSION_RESULT of a rally point."""
-    if item.command != RALLY_POINT:
-        return MissionResult.UNSUPPORTED
-    if not -MAX_RALLY_ALTITUDE <= item.z <= MAX_RALLY_ALTITUDE:
-        return MissionResult.INVALID_PARAM7
-    return check_position(item)

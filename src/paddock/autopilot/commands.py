@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from paddock.autopilot import guided, payload, preflight
 from paddock.autopilot.contract import drives
 from paddock.autopilot.fence import ALT_MIN
+from paddock.autopilot.group import REBOOT
 from paddock.autopilot.guided import (
     MAX_SPEED,
     GuidedTarget,
@@ -124,7 +125,7 @@ def reboot(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     """PREFLIGHT_REBOOT_SHUTDOWN: p1 1 reboots the autopilot, when disarmed or if p6 is the magic number."""
     require(p[0] in (1.0, 3.0), Ack(CommandResult.UNSUPPORTED, "Reboot: only 1 (reboot) is supported"))
     require(not autopilot.armed or p[5] == FORCE_REBOOT, rejected("Reboot: disarm first"))
-    autopilot.reboot_requested = True
+    autopilot.status_row[REBOOT] = 1.0  # at the next exchange
 
 
 def set_mode(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:

@@ -7,11 +7,12 @@ collects the answers: autopilots in other processes work in parallel.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.estimate import Ned
 from paddock.autopilot.telemetry import Landed, ModeReason
 from paddock.autopilot.vehicle_data import ActuatorCommands, Floats, SensorData
 from paddock.errors import unknown_name
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
     from paddock.autopilot.mission_items import NavTarget
     from paddock.autopilot.parameters import Parameter
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -117,7 +120,23 @@ class Autopilot(ABC):
 PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us
 
 
-class Mode(ABC):
+class Held:
+    """Something that holds positions in the world."""
+
+    held: ClassVar[tuple[str, ...]] = ()
+    """Attributes that move along with a jump of the estimate: positions in the local frame, m, or a `Held`."""
+
+    def shift(self, offset: Ned) -> None:
+        """Handle a jump of the estimate by m north, east, down: `held` moves along, what is on the map stays."""
+        for name in self.held:
+            value = getattr(self, name)
+            if isinstance(value, Held):
+                value.shift(offset)
+            elif value is not None:
+                setattr(self, name, tuple(p + moved for p, moved in zip(value, offset, strict=False)))
+
+
+class Mode(Held, ABC):
     """A flight or drive mode. An instance is created each time the mode is entered."""
 
     name: ClassVar[str]  # as ground stations show it: GUIDED
@@ -139,18 +158,15 @@ class Mode(ABC):
         """Return why the mode cannot be entered now (a missing position aside), or an empty string."""
         return ""
 
-    def enter(self) -> None:  # noqa: B027  most modes have nothing to do
+    def enter(self) -> None:
         """Start the mode."""
 
     @abstractmethod
     def update(self, dt: float) -> None:
         """Write the vehicle's setpoint for the next 20 ms; `dt` s since the last call."""
 
-    def leave(self) -> None:  # noqa: B027
+    def leave(self) -> None:
         """End the mode."""
-
-    def shift(self, north: float, east: float, down: float) -> None:  # noqa: B027
-        """Handle a jump of the estimate by m: positions held in the world move along, those on the map stay."""
 
 
 class MissionMode(Mode):
@@ -176,6 +192,21 @@ class MissionMode(Mode):
         if not executor.running:
             executor.start()
         return executor.update(dt)
+
+
+class RowTuple(Generic[T]):
+    """An attribute: the first columns of one of its owner's rows, as a named tuple."""
+
+    def __init__(self, kind: type[T], row: str) -> None:
+        self.kind, self.row, self.width = kind, row, len(kind._fields)  # type: ignore[attr-defined]
+
+    def __get__(self, owner: Any, _: type) -> T:
+        if owner is None:
+            return self  # type: ignore[return-value]  # of the class
+        return self.kind(*getattr(owner, self.row)[: self.width].tolist())
+
+    def __set__(self, owner: Any, values: T) -> None:
+        getattr(owner, self.row)[: self.width] = values
 
 
 class VehicleControl(ABC):
@@ -222,9 +253,9 @@ class VehicleControl(ABC):
     def end_decision(self) -> None:  # noqa: B027
         """Hand over to the loop of steady flight if the mode has called its flight steady."""
 
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Handle a jump of the estimate by m: positions held in the world move along."""
-        self.autopilot.mode.shift(north, east, down)
+    def shift(self, offset: Ned) -> None:
+        """Handle a jump of the estimate by m north, east, down."""
+        self.autopilot.mode.shift(offset)
 
     @abstractmethod
     def reset_control(self) -> None:

@@ -69,7 +69,7 @@ def wrap(angle: float) -> float:
 
 
 def on_earth(latitude: float, longitude: float, altitude: float) -> bool:
-    """Return whether a place (deg, deg, m) can be that of a vehicle."""
+    """Return whether a position (deg, deg, m) can be that of a vehicle."""
     return abs(latitude) <= 90.0 and abs(longitude) <= 180.0 and abs(altitude) <= MOST_ALTITUDE
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.autopilot import kalman
-from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Estimate, LocalFrame
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
 from paddock.autopilot.vehicle_data import COLUMN, SENSOR_WIDTH, TRUTH, Floats, SensorData, blank_sensors
 from paddock.compute.math import sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -228,8 +228,8 @@ class Estimator:
     The origin of the local frame is the first good fix; until then the position is invalid and the vehicle is assumed
     to stand. Set `standing` while it certainly does (disarmed, landed), so that it does not drift without fixes.
 
-    After an outage the first fix moves the estimate, not the vehicle: `on_jump` is called with the m north, east and
-    down, so that held positions can move along.
+    After an outage the first fix moves the estimate, not the vehicle: `on_jump` is called with the offset (m north,
+    east, down), so that held positions can move along.
     """
 
     unsaved: ClassVar[tuple[str, ...]] = (
@@ -244,7 +244,7 @@ class Estimator:
         self,
         use_truth: bool = False,
         declination: float | None = None,
-        on_jump: Callable[[float, float, float], None] | None = None,
+        on_jump: Callable[[Ned], None] | None = None,
     ) -> None:
         """`use_truth` copies the ground truth of the rows; `declination` (rad) replaces the magnetic model's."""
         self.use_truth = use_truth
@@ -300,7 +300,8 @@ class Estimator:
             self._memory[kalman.JUMPS_SEEN] = self._memory[kalman.JUMPS]
             before, self.jumped = self.jumped, self._memory[kalman.JUMPED : kalman.JUMPED + 3].tolist()
             if self._on_jump is not None and not self.use_truth:
-                self._on_jump(*(now - then for now, then in zip(self.jumped, before, strict=True)))
+                (n, e, d), (north, east, down) = before, self.jumped
+                self._on_jump((north - n, east - e, down - d))
         if events & FIXED:  # its jump is reported with the next row
             self._place_origin(self.sensors)
         if events & PLACED:  # the origin of the truth is the world's

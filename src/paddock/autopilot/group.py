@@ -6,7 +6,7 @@ results to the last bit.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,9 +71,16 @@ def control_step(status: Floats, period_us: float) -> float:
     return float(min(since * 1e-6, LONGEST_STEP))
 
 
-ControlLoop = Callable[[Floats, Floats, Floats, Floats, Floats, Floats, float, Floats], None]
-"""The control of one vehicle: rows of status, setpoint, gains, memory, estimate and sensors; s since the last period;
-its actuator row."""
+class ControlRows(NamedTuple):
+    """The rows of one vehicle in the arrays of its group."""
+
+    status: Floats
+    setpoint: Floats
+    gains: Floats
+    memory: Floats
+    commands: Floats  # its actuator row, which the control writes
+    estimate: Floats
+    sensors: Floats
 
 
 def control_all(
@@ -97,36 +104,19 @@ def control_all(
         dt = control_step(status[k], period_us)
         if dt > 0.0:
             commands[k, 0] = status[k, ARMED]
-            control_vehicle(status[k], setpoint[k], gains[k], memory[k], estimate[k], sensors[k], dt, commands[k])
+            rows = ControlRows(status[k], setpoint[k], gains[k], memory[k], commands[k], estimate[k], sensors[k])
+            control_vehicle(rows, dt)
 
 
-def control_vehicle(
-    status: Floats,
-    setpoint: Floats,
-    gains: Floats,
-    memory: Floats,
-    estimate: Floats,
-    sensors: Floats,
-    dt: float,
-    commands: Floats,
-) -> None:
+def control_vehicle(rows: ControlRows, dt: float) -> None:
     """Stand for the control of a vehicle type, which `control_kernel` binds in its place."""
     raise NotImplementedError
 
 
-def control_kernel(control: ControlLoop) -> Routine[..., None]:
-    """Return the compiled loop over vehicles of one type with that control."""
+def control_kernel(control: Callable[[ControlRows, float], None]) -> Routine[..., None]:
+    """Return the compiled loop over vehicles of one type; `control` gets the s since the vehicle's last period."""
     loop = bound(control_all, {"control_vehicle": control})
     return parallel_routine(loop, items=lambda which, *_: len(which), few=FEW_VEHICLES)
-
-
-def inject_faults(row: Floats, status: Floats) -> None:
-    """Change a row as SIM_GPS_DISABLE and SIM_BATT_VOLTAGE say."""
-    if status[NO_GNSS]:  # the receiver keeps reporting, without a fix
-        row[FIX] = row[SATELLITES] = 0.0
-        row[MEASURED] = np.nan
-    if status[VOLTAGE]:
-        row[BATTERY] = status[VOLTAGE]
 
 
 class BuiltInGroup(AutopilotGroup):
@@ -173,9 +163,11 @@ def run_autopilots(autopilots: "Mapping[int, BuiltInAutopilot]", which: Ints, se
         call(lambda autopilot: autopilot.reset(), which[restarted])
     rows[which] = sensors
     status[which, NOW] = sensors[:, 0]
-    if status[:, NO_GNSS:].any():
-        for row in which.tolist():
-            inject_faults(rows[row], status[row])
+    if status[:, NO_GNSS:].any():  # SIM_GPS_DISABLE: the receiver keeps reporting, without a fix; SIM_BATT_VOLTAGE
+        blind, drained = which[status[which, NO_GNSS] > 0.0], which[status[which, VOLTAGE] != 0.0]
+        rows[blind, FIX] = rows[blind, SATELLITES] = 0.0
+        rows[blind, MEASURED] = np.nan
+        rows[drained, BATTERY] = status[drained, VOLTAGE]
     estimator.run(which, *filters)
     if (events := filters.events[which]).any():
         call(lambda autopilot: autopilot.estimator.handle(int(filters.events[autopilot.index])), which[events != 0])

@@ -1,7 +1,7 @@
 """The payload: the camera trigger, and servo outputs and relays that no control uses.
 
 The camera takes single pictures, by distance (CAM_TRIGG_DIST) and by interval. There are no images: each trigger is a
-notice for ground stations (CAMERA_FEEDBACK, CAMERA_IMAGE_CAPTURED) with the estimated place and attitude, and an event
+notice for ground stations (CAMERA_FEEDBACK, CAMERA_IMAGE_CAPTURED) with estimated position and attitude, and an event
 of the run.
 
 DO_SET_SERVO, DO_REPEAT_SERVO, DO_SET_RELAY, DO_REPEAT_RELAY: a channel whose SERVOn_FUNCTION is not 0 belongs to a

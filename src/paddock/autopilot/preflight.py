@@ -263,7 +263,9 @@ class Calibration:
 
     def _problem(self) -> str:
         """Return why the samples cannot be used, or an empty string."""
-        means, spreads = self._means(), self._spreads()
+        means = self._means()
+        pairs = zip(self.squares, means, strict=True)
+        spreads = [sqrt(max(square / self.count - mean * mean, 0.0)) for square, mean in pairs]
         estimate = self.autopilot.estimate
         if estimate.position_ok and hypot(estimate.vn, estimate.ve, estimate.vd) > MAX_SPEED:
             return "vehicle moves"
@@ -282,10 +284,6 @@ class Calibration:
 
     def _means(self) -> list[float]:
         return [total / self.count for total in self.sums]
-
-    def _spreads(self) -> list[float]:
-        pairs = zip(self.squares, self._means(), strict=True)
-        return [sqrt(max(square / self.count - mean * mean, 0.0)) for square, mean in pairs]
 
     def _finish(self, problem: str) -> None:
         """Apply, and send the final answer."""

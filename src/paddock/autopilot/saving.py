@@ -1,7 +1,7 @@
 """The complete state of a built-in autopilot, for `Simulation.save`: its objects, and its rows of arrays.
 
 Objects become a tree of plain values. Every attribute of an object is state, except those that its class lists in
-`unsaved` and listeners (`on_...`). Values are numbers, texts, None, enums, tuples, lists, dicts, sets, deques, arrays,
+`unsaved` and listeners (`on_...`). Values are numbers, texts, None, enums, tuples, lists, dicts, deques, arrays,
 and objects of classes in `paddock.autopilot`; an object that occurs twice stays one object. A class declares the
 types of its attributes as annotations of its body (a dataclass does so anyway), and a saved state with a value of
 another type or with another attribute is refused. A new mode is therefore saved without further code. A class whose
@@ -49,7 +49,10 @@ class AutopilotState:
 
     def write(self) -> None:
         """Copy everything that shapes the further flight."""
-        self.objects, self.note = save_objects(_roots(self.autopilot)), self.autopilot.status.note
+        roots = _roots(self.autopilot)
+        writer = _Writer({id(root): name for name, root in roots.items()})
+        self.objects = {name: writer.attributes(roots[name], name) for name in sorted(roots)}
+        self.note = self.autopilot.status.note
         self.outbox = self.objects["autopilot"].pop("outbox")
         for own, row, shared in self._rows():
             own[0] = shared[row]
@@ -150,12 +153,6 @@ class UnsavableError(PaddockError):
     """A value that cannot be part of a state, or is not valid there; the message names its path."""
 
 
-def save_objects(roots: Mapping[str, object]) -> Tree:
-    """Return the attributes of objects that exist for the whole run, by name, as a tree."""
-    writer = _Writer({id(root): name for name, root in roots.items()})
-    return {name: writer.attributes(roots[name], name) for name in sorted(roots)}
-
-
 def load_objects(tree: Any, roots: Mapping[str, object]) -> dict[str, dict[str, Any]]:
     """Return the attributes of each root from a tree, without changing the roots; PaddockError if it is not valid.
 
@@ -189,14 +186,11 @@ def declared_types(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, localns=_classes())  # names that are imported for typing only are found
 
 
-def _modules() -> Iterator[tuple[str, Any]]:
-    return ((name, module) for name, module in list(sys.modules.items()) if name.startswith(PACKAGE))
-
-
 def _classes() -> dict[str, Any]:
     return {
         name: value
-        for _, module in _modules()
+        for path, module in list(sys.modules.items())
+        if path.startswith(PACKAGE)
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__.startswith(PACKAGE)
     }
@@ -246,8 +240,6 @@ class _Writer:
             return {"list": self._all(value, path)}
         if kind is deque:
             return {"deque": self._all(value, path), "most": value.maxlen}
-        if kind in (set, frozenset):
-            return {kind.__name__: self._all(sorted(value), path)}
         if kind is dict:
             return {"dict": self._all([*value], path), "values": self._all([*value.values()], path)}
         if not kind.__module__.startswith(PACKAGE) or callable(value):
@@ -312,24 +304,16 @@ class _Reader:
         if tree.keys() == {"deque", "most"} and type(tree["most"]) is int and 0 <= tree["most"] <= LONGEST:
             return deque(self._all(tree["deque"], path), tree["most"])
         if tree.keys() == {"dict", "values"}:
-            keys, values = self._keys(tree["dict"], path), self._all(tree["values"], path)
+            keys, values = self._all(tree["dict"], path), self._all(tree["values"], path)
+            if not all(isinstance(each, str | int | float | Enum) for each in keys):
+                raise UnsavableError(f"{path}: keys are numbers, texts or members of enums")
             return self._made(lambda: dict(zip(keys, values, strict=True)), path)
-        if tree.keys() in ({"set"}, {"frozenset"}):
-            (name, items) = next(iter(tree.items()))
-            members = self._keys(items, path)
-            return self._made(lambda: (set if name == "set" else frozenset)(members), path)
         raise UnsavableError(f"{path} is not valid: {', '.join(tree)!s:.60}")
 
     def _all(self, trees: Any, path: str) -> list[Any]:
         if not isinstance(trees, list):
             raise UnsavableError(f"{path}: expected a list")
         return [self.value(tree, f"{path}.{k}") for k, tree in enumerate(trees)]
-
-    def _keys(self, trees: Any, path: str) -> list[Any]:
-        keys = self._all(trees, path)
-        if not all(isinstance(each, str | int | float | Enum) for each in keys):
-            raise UnsavableError(f"{path}: keys are numbers, texts or members of enums")
-        return keys
 
     def _object(self, tree: Tree, path: str) -> Any:
         kind = _class_named(str(tree["is"]))
@@ -392,7 +376,7 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, tuple) and len(value) == len(inner) and all(map(fits, value, inner))
     if origin is np.ndarray:
         return isinstance(value, np.ndarray) and value.dtype == get_args(inner[1])[0]
-    if origin in (tuple, list, set, frozenset, deque, Sequence):
+    if origin in (tuple, list, deque, Sequence):
         return isinstance(value, origin) and all(fits(each, inner[0]) for each in value)
     if origin in (dict, Mapping):
         return isinstance(value, origin) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())

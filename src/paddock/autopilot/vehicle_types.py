@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.contract import PWM_MID, PWM_MIN, VehicleControl
+from paddock.autopilot.contract import PWM_MID, PWM_MIN, RowTuple, VehicleControl
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control import copter_cruise
 from paddock.autopilot.control.copter import copter_control, write_gains
@@ -40,7 +40,8 @@ from paddock.autopilot.modes import find_modes
 from paddock.autopilot.modes.plane_auto import PlaneAuto
 from paddock.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.autopilot.telemetry import Landed, Severity
-from paddock.autopilot.vehicle_data import MOTORS, Floats
+from paddock.autopilot.vehicle_data import MOTORS
+from paddock.compute.polyline import segment_distances, simplify
 
 Position = TypeVar("Position", bound=tuple[float, ...])  # m north, east (, down)
 COMPARED_SHARES = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # points of a new stretch that are compared with the path before it
@@ -94,7 +95,7 @@ class ReturnPath(Generic[Position]):
             self._remove_loop(position)
         self.points.append(position)
         if len(self.points) > self.most:
-            self.points = simplified(self.points, 0.5 * self.accuracy)
+            self.points = [self.points[k] for k in simplify(np.array(self.points), 0.5 * self.accuracy)]
             self.full = len(self.points) > self.most
 
     def _remove_loop(self, position: Position) -> None:
@@ -102,7 +103,7 @@ class ReturnPath(Generic[Position]):
         path = np.array(self.points)
         starts, ways = path[:-2], path[1:-1] - path[:-2]
         for share in COMPARED_SHARES:
-            distances_to_path = distances(path[-1] + share * (np.array(position) - path[-1]), starts, ways)
+            distances_to_path = segment_distances(path[-1] + share * (np.array(position) - path[-1]), starts, ways)
             near = np.flatnonzero(distances_to_path < 0.5 * self.accuracy)
             if len(near):
                 del self.points[near[0] + 1 :]
@@ -110,35 +111,8 @@ class ReturnPath(Generic[Position]):
 
     def return_points(self, position: Position) -> list[Position]:
         """Return the points to pass, from a position to the start."""
-        return simplified([*self.points, position], 0.5 * self.accuracy)[-2::-1]
-
-
-def distances(points: Floats, starts: Floats, ways: Floats) -> Floats:
-    """Return the distances (n,) of points from straight stretches, given by their starts and the ways to their ends.
-
-    Each argument is (n, d), or (d,) where it is the same for all.
-    """
-    lengths = np.maximum((ways * ways).sum(axis=-1), 1e-12)
-    shares = np.clip(((points - starts) * ways).sum(axis=-1) / lengths, 0.0, 1.0)
-    offsets = points - starts - np.asarray(shares)[..., None] * ways
-    return np.asarray(np.sqrt((offsets * offsets).sum(axis=-1)), dtype=np.float64)
-
-
-def simplified(points: list[Position], tolerance: float) -> list[Position]:
-    """Simplify a path to within `tolerance` m (Douglas-Peucker); the ends are kept."""
-    path, kept = np.array(points), {0, len(points) - 1}
-    open_parts = [(0, len(points) - 1)]
-    while open_parts:
-        first, last = open_parts.pop()
-        if last - first < 2:
-            continue
-        offsets = distances(path[first + 1 : last], path[first], path[last] - path[first])
-        worst = int(offsets.argmax())
-        if offsets[worst] > tolerance:
-            middle = first + 1 + worst
-            kept.add(middle)
-            open_parts += [(first, middle), (middle, last)]
-    return [points[k] for k in sorted(kept)]
+        path = [*self.points, position]
+        return [path[k] for k in simplify(np.array(path), 0.5 * self.accuracy)[-2::-1]]
 
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
@@ -289,11 +263,11 @@ class Copter(VehicleControl):
         self.lean(roll, pitch)
         self.setpoint[at.VERTICAL], self.setpoint[at.SHARE] = at.THRUST, share
 
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Handle a jump of the estimate by m: positions held in the world move along."""
-        self.track.shift(north, east, down)
-        self.setpoint[at.NORTH : at.DOWN + 1] += (north, east, down)
-        super().shift(north, east, down)
+    def shift(self, offset: Ned) -> None:
+        """Handle a jump of the estimate by m north, east, down: track and setpoint move along."""
+        self.track.shift(offset)
+        self.setpoint[at.NORTH : at.DOWN + 1] += offset
+        super().shift(offset)
 
     def update_landed(self, dt: float) -> None:
         """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
@@ -351,6 +325,7 @@ class Rover(VehicleControl):
     widths = len(RoverSetpoint._fields), len(RoverGains._fields), len(RoverMemory._fields)
     kernel = rover_control
     pivots = True
+    setpoint, memory = RowTuple(RoverSetpoint, "setpoint_row"), RowTuple(RoverMemory, "memory_row")
     driver: RoverDriver
     return_path: ReturnPath[Point]
     _gains: RoverGains
@@ -368,20 +343,6 @@ class Rover(VehicleControl):
         self.driver.read_parameters(parameters)
 
     @property
-    def setpoint(self) -> RoverSetpoint:
-        """The setpoint, written by the modes."""
-        return RoverSetpoint._make(self.setpoint_row.tolist())
-
-    @setpoint.setter
-    def setpoint(self, setpoint: RoverSetpoint) -> None:
-        self.setpoint_row[:] = setpoint
-
-    @property
-    def memory(self) -> RoverMemory:
-        """Integrators and learned gains."""
-        return RoverMemory._make(self.memory_row.tolist())
-
-    @property
     def min_turn_radius(self) -> float:
         """Radius of the tightest turn while driving, m: of a steered axle as learned or from TURN_RADIUS."""
         return 0.0 if self.pivots else 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
@@ -390,7 +351,7 @@ class Rover(VehicleControl):
         """Reset setpoint and integrators; learned gains are kept."""
         self.setpoint = RoverSetpoint()
         before = self.memory
-        self.memory_row[:] = RoverMemory(speed_gain=before.speed_gain, turn_gain=before.turn_gain)
+        self.memory = RoverMemory(speed_gain=before.speed_gain, turn_gain=before.turn_gain)
         self.driver.pivoting = False
 
     def update_landed(self, dt: float) -> None:
@@ -436,6 +397,7 @@ class Plane(VehicleControl):
 
     widths = WIDTHS
     kernel = plane_control
+    setpoint, memory = RowTuple(PlaneSetpoint, "setpoint_row"), RowTuple(PlaneMemory, "memory_row")
     nav: NavGains
     suppressed: bool  # armed on the ground: the motor waits for a take-off
     _grounded: float  # s on the ground after a flare
@@ -451,27 +413,13 @@ class Plane(VehicleControl):
         self.gains_row[:] = plane_gains(self.autopilot.parameters)
         self.nav = nav_gains(self.autopilot.parameters)
 
-    @property
-    def setpoint(self) -> PlaneSetpoint:
-        """The setpoint, written by the modes."""
-        return PlaneSetpoint._make(self.setpoint_row.tolist())
-
-    @setpoint.setter
-    def setpoint(self, setpoint: PlaneSetpoint) -> None:
-        self.setpoint_row[:] = setpoint
-
-    @property
-    def memory(self) -> PlaneMemory:
-        """Integrals and filters."""
-        return PlaneMemory._make(self.memory_row[: len(PlaneMemory._fields)].tolist())
-
     def reset_control(self) -> None:
         """Reset setpoint and integrators."""
-        speed = self.memory.speed
+        airspeed = self.memory.speed
         self.suppressed = self.autopilot.telemetry.landed is Landed.ON_GROUND
         self.setpoint = PlaneSetpoint()
         self.memory_row[:] = 0.0
-        self.memory_row[PlaneMemory._fields.index("speed")] = speed
+        self.memory = PlaneMemory(speed=airspeed)
 
     def update_landed(self, dt: float) -> None:
         """Count as flying by airspeed and motion over the ground; disarm LAND_DISARMDELAY after a landing."""

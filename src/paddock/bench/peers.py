@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-Found = dict[str, Any]
+Figures = dict[str, Any]
 
 
 def fastest(work: Callable[[], object], seconds: float) -> float:
@@ -26,7 +26,7 @@ def fastest(work: Callable[[], object], seconds: float) -> float:
     return best
 
 
-def crazyflow(drones: str, seconds: str) -> Found:
+def crazyflow(drones: str, seconds: str) -> Figures:
     """Return drone-steps per second of crazyflow under state control."""
     import jax
     from crazyflow.control import Control
@@ -47,7 +47,7 @@ def crazyflow(drones: str, seconds: str) -> Found:
     return {"steps_per_second": 5 * count / fastest(work, float(seconds))}
 
 
-def crazyflow_env(worlds: str, substeps: str, seconds: str) -> Found:
+def crazyflow_env(worlds: str, substeps: str, seconds: str) -> Figures:
     """Return env-steps per second of crazyflow's environment."""
     import jax
     from crazyflow.envs import ReachPosEnv
@@ -66,7 +66,7 @@ def crazyflow_env(worlds: str, substeps: str, seconds: str) -> Found:
     return {"steps_per_second": count / fastest(work, float(seconds)), "substeps": envs.n_substeps}
 
 
-def pybullet_drone(substeps: str, seconds: str) -> Found:
+def pybullet_drone(substeps: str, seconds: str) -> Figures:
     """Return env-steps per second of gym-pybullet-drones.
 
     No registry has the package, so only the calls of PyBullet that a step of its hover environment makes are measured
@@ -121,7 +121,7 @@ def commonroad_model(model: str) -> tuple[Callable[[list[float]], list[float]], 
     return lambda state: start(state, parameters), lambda state, inputs: dynamics(state, inputs, parameters)
 
 
-def commonroad_speed(model: str, seconds: str) -> Found:
+def commonroad_speed(model: str, seconds: str) -> Figures:
     """Return the steps per second of CommonRoad's model: the fastest 1,000 of forward Euler at 1 ms."""
     start, dynamics = commonroad_model(model)
     best, end = float("inf"), time.perf_counter() + float(seconds)
@@ -135,7 +135,7 @@ def commonroad_speed(model: str, seconds: str) -> Found:
     return {"steps_per_second": 1000 / best}
 
 
-def commonroad_turn(model: str, forward: str, steer: str) -> Found:
+def commonroad_turn(model: str, forward: str, steer: str) -> Figures:
     """Return the yaw rate (rad/s) every 10 ms for 4 s after a step of the steering at 0.4 rad/s, without drive."""
     start, dynamics = commonroad_model(model)
     state = start([0.0, 0.0, 0.0, float(forward), 0.0, 0.0, 0.0])
@@ -150,7 +150,7 @@ def commonroad_turn(model: str, forward: str, steer: str) -> Found:
     return {"yaw_rate": rates, "speed": state[3]}
 
 
-def ortools(seconds: str) -> Found:
+def ortools(seconds: str) -> Figures:
     """Return tours by OR-Tools, guided local search: the tasks of each vehicle in order, and the time (s) it took.
 
     The problem is JSON on stdin. Locations are where vehicles start, their homes, then the tasks; `ways` are whole
@@ -215,7 +215,7 @@ def image_of(track: Any) -> tuple[np.ndarray, np.ndarray]:
     return distance_transform_edt(free) * PIXEL, corner
 
 
-def distance_field(beams: str, seconds: str, name: str) -> Found:
+def distance_field(beams: str, seconds: str, name: str) -> Figures:
     """Return scans per second by the method of f1tenth_gym on a track.
 
     No registry has that package. A scan marches each beam through the distance transform of an image of the track,
@@ -240,7 +240,7 @@ def distance_field(beams: str, seconds: str, name: str) -> Found:
     return {"scans_per_second": len(places) / fastest(work, float(seconds))}
 
 
-def mpc(folder: str, steps: str) -> Found:
+def mpc(folder: str, steps: str) -> Figures:
     """Return the median time (s) of a step of the MPC in the folder of the examples, on a circle."""
     sys.path.insert(0, folder)
     from car import Car, Motion
@@ -259,7 +259,7 @@ def mpc(folder: str, steps: str) -> Found:
     return {"median": float(np.median(taken))}
 
 
-PEERS: dict[str, Callable[..., Found]] = {
+PEERS: dict[str, Callable[..., Figures]] = {
     "crazyflow": crazyflow,
     "crazyflow_env": crazyflow_env,
     "pybullet_drone": pybullet_drone,

@@ -29,17 +29,18 @@ SHORT = 400  # bytes: an answer that may be an error
 COMMAND_EVERY = 0.01  # seconds between two commands of a driving client
 
 
+def start_process(*arguments: str) -> subprocess.Popen[str]:
+    """Start a process of this module; its standard input and output are pipes."""
+    command = [sys.executable, "-m", "paddock.bench.processes", *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
 class Server:
     """`with Server(scenario, {"stream": {"port": 0}}) as server: server.addresses["stream"]["port"]`."""
 
     def __init__(self, scenario: dict[str, Any], serve: dict[str, Any]) -> None:
         """Start the process and wait until it serves."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "paddock.bench.processes", "serve"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.process = start_process("serve")
         self._send(json.dumps({"scenario": scenario, "serve": serve}))
         self.addresses: dict[str, Any] = self._receive()
 
@@ -92,7 +93,7 @@ def serve() -> None:
     config = json.loads(sys.stdin.readline())
     with paddock.load(config["scenario"]) as sim:
         sim.step(1)  # compile the kernels before the measurement
-        sim.engine.pipeline.motion = TickCounter(sim.engine.pipeline.motion)
+        sim.engine.stages.pipeline.motion = TickCounter(sim.engine.stages.pipeline.motion)
         with paddock.share(sim, **config["serve"]) as host:
             print(json.dumps(host.addresses), flush=True)
             asked = threading.Thread(target=_answer, args=(sim, host))
@@ -123,7 +124,7 @@ def _answer(sim: Any, host: Any) -> None:
     from paddock.serve.describe import simulation_figures
 
     for _ in sys.stdin:
-        more = {"hub": host.hub_pid, "ticked": sim.engine.pipeline.motion.ticked}
+        more = {"hub": host.hub_pid, "ticked": sim.engine.stages.pipeline.motion.ticked}
         print(json.dumps(simulation_figures(sim) | more), flush=True)
 
 
@@ -132,8 +133,7 @@ class Subscriber:
 
     def __init__(self, kind: str, *arguments: float | str) -> None:
         """Start it. `kind`: stream, shm, stalled (subscribes to the stream, never reads), drive (VDS1), web or ask."""
-        command = [sys.executable, "-m", "paddock.bench.processes", kind, *map(str, arguments)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = start_process(kind, *map(str, arguments))
 
     def started(self) -> Self:
         """Wait until a page has its first group of frames, or clients that ask have connected."""
@@ -268,14 +268,14 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
     return {"answers": (answers - connections) / seconds, "refused": refused / seconds}
 
 
-def measure(wire: str, where: str, rate: float, seconds: float) -> None:
+def measure(wire: str, address: str, rate: float, seconds: float) -> None:
     """Subscribe, and print the ages of the decoded positions as JSON."""
     if wire == "stalled":
-        with subscribed(int(where), rate):
+        with subscribed(int(address), rate):
             sleep(seconds)
         print("{}")
         return
-    groups = from_stream(int(where), rate, seconds) if wire == "stream" else from_shm(where, seconds)
+    groups = from_stream(int(address), rate, seconds) if wire == "stream" else from_shm(address, seconds)
     ages, vehicles, begun = [], 0, monotonic()
     for moment, count in groups:
         age = time() - moment.wall_time
@@ -301,8 +301,8 @@ def main(kind: str, *arguments: str) -> None:
     elif kind == "web":
         print(json.dumps(asyncio.run(watch(int(arguments[0]), float(arguments[1])))))
     else:
-        where, rate, seconds = arguments
-        measure(kind, where, float(rate), float(seconds))
+        address, rate, seconds = arguments
+        measure(kind, address, float(rate), float(seconds))
 
 
 if __name__ == "__main__":

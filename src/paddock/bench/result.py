@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -15,16 +15,20 @@ from paddock.errors import unknown_name
 class Result:
     """A line of the benchmark's output."""
 
-    bench: str
     case: str
     value: float
     unit: str
     target: str | None = None  # ">= 10" or "<= 0.4"; None: no target
-    ok: bool | None = None
+    bench: str = ""  # its name, when it is reported
+
+    @property
+    def ok(self) -> bool | None:
+        """Whether the value satisfies the target, if it has one."""
+        return None if self.target is None else meets(self.value, self.target)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form printed by `--json`."""
-        return asdict(self)
+        return {"bench": self.bench, **asdict(self), "ok": self.ok}
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,9 @@ class Bench:
     by_default: bool = True  # part of a plain `paddock bench`
 
 
-def measured(bench: str, case: str, value: float, unit: str, target: str | None = None) -> Result:
-    """Return a result, compared with its target."""
-    return Result(bench, case, float(value), unit, target, None if target is None else meets(value, target))
+def measured(case: str, value: float, unit: str, target: str | None = None) -> Result:
+    """Return a result with its target."""
+    return Result(case, float(value), unit, target)
 
 
 def meets(value: float, target: str) -> bool:
@@ -84,10 +88,10 @@ def run_benchmarks(
     """Run the named benchmarks, or all default ones; `report` is called with each result."""
     chosen = {name: find_bench(name) for name in names or benchmark_names()}
     results = []
-    for bench in chosen.values():
+    for name, bench in chosen.items():
         if names or bench.by_default:
             for result in bench.run(quick):
-                results.append(result)
+                results.append(replace(result, bench=name))
                 if report is not None:
-                    report(result)
+                    report(results[-1])
     return results

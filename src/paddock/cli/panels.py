@@ -14,12 +14,13 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.style import Style
 from rich.text import Text
 
 from paddock.cli.summary import Tally
 from paddock.track.race_log import shown_text
+from paddock.world.columns import Floats
+from paddock.world.layout import Ints
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
@@ -34,8 +35,6 @@ OUT = 5  # status of a car that did not finish
 RACE_TONES = (FAINT, "default", "#7ce07a", "#7ce07a", "#ffb03b", "#ff6f91")
 """Colours of cars in a race by their status: waiting, running, finished, stopped, unsafe stop, did not finish."""
 WINDOW = 1.5  # wall-clock s over which rates are averaged
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 COLOURS = ((88, 196, 255), (255, 176, 59), (124, 224, 122), (255, 111, 145), (190, 146, 255), (255, 230, 109),
            (72, 219, 190), (255, 140, 90), (160, 180, 255), (222, 222, 222))  # fmt: skip
 LEVELS = (0.28, 0.5, 0.75, 1.0)  # brightness of a trail, then of increasingly dense cells
@@ -63,7 +62,9 @@ class Meter:
     def read(self) -> None:
         """Take a reading."""
         now = time.perf_counter()
-        stages = {name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.engine.pipeline.times.items()}
+        stages = {
+            name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.engine.stages.pipeline.times.items()
+        }
         self._readings.append((now, self.sim.time, stages))
         while len(self._readings) > 2 and self._readings[1][0] < now - WINDOW:
             self._readings.popleft()

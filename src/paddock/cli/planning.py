@@ -77,9 +77,8 @@ def _generated(options: PlanOptions) -> Scenario:
         return generated
     from paddock.planning.exchange import origin_in
 
-    where = origin_in(options.import_tasks)
-    name = Path(options.import_tasks).stem
-    return load_scenario(generated.to_dict() | {"name": name, "world": {"origin": list(where)}})
+    origin, name = origin_in(options.import_tasks), Path(options.import_tasks).stem
+    return load_scenario(generated.to_dict() | {"name": name, "world": {"origin": list(origin)}})
 
 
 def _with_tasks(scenario: Scenario, file: str) -> Scenario:
@@ -196,17 +195,10 @@ def _with_links(findings: Findings) -> Findings:
 def _print_json(findings: Findings, output: Output) -> None:
     import json
 
-    from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
-    from paddock.record.mission_report.map_figure import contact_numbers
+    from paddock.record.mission_report.document import numbers
 
     values: dict[str, Any] = {"scenario": findings.scenario.name, **numbers(findings.plan, findings.metrics)}
-    values["compute_s"] = round(output.seconds, 6)
-    if findings.trials:
-        values["comparison"] = comparison(findings.trials, timed=True)
-    if findings.outcome is not None:
-        values["outcome"] = outcome_numbers(findings.outcome)
-    if findings.links is not None:
-        values["radio"] = contact_numbers(findings.links)
+    values |= {"compute_s": round(output.seconds, 6), **findings.numbers(timed=True)}
     values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
     values |= {"animation": output.animation} | ({"missing": output.missing} if output.missing else {})
     print(json.dumps(values, indent=2, allow_nan=False))
@@ -226,18 +218,14 @@ def _print_tables(findings: Findings, output: Output) -> None:
     result = summary(findings.metrics, findings.plan.problem.vehicles)
     console.print(f"[bold]{escape(findings.scenario.name)}[/]: {escape(result)}", soft_wrap=True)
     console.print()
-    if findings.metrics.vehicles:
-        console.print(vehicle_table(findings.metrics))
+    tables = [vehicle_table(findings.metrics)] if findings.metrics.vehicles else []
+    tables += [] if findings.links is None else [contact_table(findings.links.contacts())]
+    for table in [*tables, *([comparison_table(findings.trials)] if findings.trials else [])]:
+        console.print(table)
         console.print()
-    if findings.links is not None:
-        console.print(contact_table(findings.links.contacts()))
-        console.print()
-    if findings.trials:
-        console.print(comparison_table(findings.trials))
-        console.print()
-        for trial in findings.trials:
-            if note := trial.problem if trial.plan is None else trial.note:
-                console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
+    for trial in findings.trials:
+        if note := trial.problem if trial.plan is None else trial.note:
+            console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
     plan = findings.plan
     if "over radio" in plan.notes:
         console.print(f"over radio the vehicles {escape(plan.notes['over radio'])}", soft_wrap=True)

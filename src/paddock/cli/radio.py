@@ -7,21 +7,18 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from cyclopts import App, Parameter
 
 from paddock.cli.options import Flag
 from paddock.cli.summary import counted
 from paddock.errors import PaddockError
+from paddock.world.columns import Floats
 from paddock.world.solids import BOX, HIGH, LOW, SHAPE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from paddock.radio.maps import MapValues, RadioMap
     from paddock.radio.maps.fitting import HeatMap
-
-    Floats = NDArray[np.float64]
 
 HEIGHT = 2.0  # m above the ground
 AROUND = 600.0  # m around the stations of a scenario
@@ -29,6 +26,11 @@ LARGEST = 1e7  # of coordinates (m) and levels (dB) that are given
 CELLS = 200  # of a picture, along its longer side
 SHOWN = 20  # points that are printed
 MAP_SUFFIX = ".npz"
+
+Area = tuple[float, float, float, float]  # x0, y0, x1, y1 in m
+Signed = Annotated[float, Parameter(allow_leading_hyphen=True)]
+SignedText = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+OutFile = Annotated[str | None, Parameter(name=("--out", "-o"))]
 
 radio = App(name="radio", help="Budgets of links; fit radio maps to samples, query them, draw coverage.")
 
@@ -40,7 +42,7 @@ def link(
     to: str,
     /,
     *,
-    after: Annotated[float, Parameter(allow_leading_hyphen=True)] = 0.0,
+    after: Signed = 0.0,
     json: Flag = False,
 ) -> int:
     """Show the budget of a link: every gain and loss from the transmitter to the packets that arrive.
@@ -78,8 +80,8 @@ def fit(
     samples: str,
     /,
     *,
-    out: Annotated[str | None, Parameter(name=("--out", "-o"))] = None,
-    transmitter: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    out: OutFile = None,
+    transmitter: SignedText = None,
     frequency: float | None = None,
     folds: int = 5,
     seed: int = 0,
@@ -209,8 +211,6 @@ def query(
     json
         Print a JSON object for each point.
     """
-    import numpy as np
-
     from paddock.radio.maps import load_map
     from paddock.radio.maps.samples import read_points
 
@@ -240,8 +240,8 @@ def query(
 def _objects(places: Floats, values: MapValues) -> list[str]:
     rows = zip(places.tolist(), values.power.tolist(), values.deviation.tolist(), values.gradient.tolist(), strict=True)
     return [
-        json_format.dumps({"position": place, "dbm": dbm, "deviation": deviation, "gradient": gradient})
-        for place, dbm, deviation, gradient in rows
+        json_format.dumps({"position": position, "dbm": dbm, "deviation": deviation, "gradient": gradient})
+        for position, dbm, deviation, gradient in rows
     ]
 
 
@@ -250,10 +250,10 @@ def coverage(
     source: str,
     /,
     *,
-    height: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
-    out: Annotated[str | None, Parameter(name=("--out", "-o"))] = None,
-    threshold: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
-    area: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    height: Signed | None = None,
+    out: OutFile = None,
+    threshold: Signed | None = None,
+    area: SignedText = None,
     station: str | None = None,
     receiver: str | None = None,
     sinr: Flag = False,
@@ -317,10 +317,8 @@ def _print_coverage(grid: HeatMap, target: Path, threshold: float | None, json: 
     print(f"{target.resolve()}: {grid.quantity} at {grid.height:g} m, {low:.1f} to {high:.1f} {grid.unit}{reached}")
 
 
-def _map_grid(source: str, height: float | None, area: tuple[float, float, float, float] | None) -> HeatMap:
+def _map_grid(source: str, height: float | None, area: Area | None) -> HeatMap:
     """Return a map over a rectangle at a height, with the samples near that height."""
-    import numpy as np
-
     from paddock.radio.maps import load_map
     from paddock.radio.maps.fitting import HeatMap
 
@@ -328,8 +326,7 @@ def _map_grid(source: str, height: float | None, area: tuple[float, float, float
     samples = radio_map.file.samples.astype(np.float64)
     if height is None:
         height = round(float(np.median(samples[:, 2])), 1) if len(samples) else HEIGHT
-    x, y = _axes(area or _box(samples if len(samples) else radio_map.file.splats))
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    x, y, places = _cells(area or _box(samples if len(samples) else radio_map.file.splats))
     values = radio_map.query(np.column_stack([places, np.full(len(places), height)])).power.reshape(len(y), len(x))
     near = samples
     if len(samples):
@@ -344,14 +341,12 @@ def _map_grid(source: str, height: float | None, area: tuple[float, float, float
 def _scenario_grid(
     source: str,
     height: float,
-    area: tuple[float, float, float, float] | None,
+    area: Area | None,
     station: str | None,
     receiver: str | None,
     sinr: bool,
 ) -> HeatMap:
     """Return the power, or the SINR, of a scenario's best station over a rectangle at a height."""
-    import numpy as np
-
     from paddock.engine.simulation import Simulation
     from paddock.radio.maps.fitting import HeatMap
     from paddock.scenario import load_scenario
@@ -362,11 +357,10 @@ def _scenario_grid(
         near = np.array([known.position for known in stations] or [(0.0, 0.0, 0.0)])
         low, high = near[:, :2].min(axis=0) - AROUND, near[:, :2].max(axis=0) + AROUND
         area = (*low.tolist(), *high.tolist())
-    x, y = _axes(area)
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    x, y, places = _cells(area)
     with Simulation(scenario) as sim:
         ground = sim.engine.world.heights
-        heard = sim.radio.levels(np.column_stack([places, ground(*places.T) + height]), station, receiver)
+        levels = sim.radio.levels(np.column_stack([places, ground(*places.T) + height]), station, receiver)
         scenery = sim.engine.world.scenery
         shown = [view for view in sim.radio.stations if station in (None, view.name)]
         marks = [(view.name, *view.position[:2], "station") for view in shown]
@@ -378,30 +372,24 @@ def _scenario_grid(
             at = ground(*solids[:, :2].T) + height
             reaching = np.flatnonzero((solids[:, SHAPE] == BOX) & (solids[:, LOW] <= at) & (at < solids[:, HIGH]))
             outlines = [scenery.obstacles.outline(int(k)) for k in reaching]
-    values = (heard.sinr if sinr else heard.power).reshape(len(y), len(x))
+    values = (levels.sinr if sinr else levels.power).reshape(len(y), len(x))
     what = ("SINR", "dB") if sinr else ("received power", "dBm")
     return HeatMap(x, y, values, height, *what, marks=marks, outlines=outlines)
 
 
-def _box(places: Floats) -> tuple[float, float, float, float]:
+def _box(places: Floats) -> Area:
     """Return the rectangle of places (n, 2 or more) with a margin."""
-    import numpy as np
-
     low, high = places[:, :2].min(axis=0), places[:, :2].max(axis=0)
     margin = np.maximum(0.03 * (high - low).max(), 1.0)
     return (*(low - margin).tolist(), *(high + margin).tolist())
 
 
-def _axes(area: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
-    """Return the coordinates of the columns and rows of square cells."""
-    import numpy as np
-
+def _cells(area: Area) -> tuple[Floats, Floats, Floats]:
+    """Return the coordinates of the columns and of the rows of square cells, and the middles (n, 2) of all cells."""
     x0, y0, x1, y1 = area
     cell = max(x1 - x0, y1 - y0) / CELLS
-    return (
-        np.linspace(x0, x1, max(2, round((x1 - x0) / cell) + 1)),
-        np.linspace(y0, y1, max(2, round((y1 - y0) / cell) + 1)),
-    )
+    x, y = (np.linspace(a, b, max(2, round((b - a) / cell) + 1)) for a, b in ((x0, x1), (y0, y1)))
+    return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
 def _numbers(text: str, count: int, option: str, form: str) -> tuple[float, ...]:
@@ -415,12 +403,10 @@ def _numbers(text: str, count: int, option: str, form: str) -> tuple[float, ...]
 
 
 def _point(text: str, option: str) -> Any:
-    import numpy as np
-
     return np.array(_numbers(text, 3, option, "x,y,z"))
 
 
-def _area(text: str) -> tuple[float, float, float, float]:
+def _area(text: str) -> Area:
     x0, y0, x1, y1 = _numbers(text, 4, "--area", "x0,y0,x1,y1")
     if not (x0 < x1 and y0 < y1):
         raise PaddockError(f"--area takes x0,y0,x1,y1 with x0 < x1 and y0 < y1, not {text!r}")

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.options import RunOptions, Served, ServeOptions, serving
 from paddock.cli.progress import COMPILING, Notices, bar, compiling
-from paddock.cli.summary import Tally, counted, process_age, summary_lines
-from paddock.errors import NotFiniteError, PaddockError
+from paddock.cli.summary import ShownRun, Tally, counted, process_age, summary_lines
+from paddock.errors import NotFiniteError, PaddockError, file_errors
 
 if TYPE_CHECKING:
     from paddock.compute.prepare import Progress
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
-    from paddock.sitl.host import SitlHost
 
 
 WARM_UP = 0.25  # simulated s of warm-up, in which every stage loads or compiles its kernels
@@ -106,7 +105,7 @@ class Runs:
             with self.notices.holding(live):
                 until = None if self.options.seconds is None else max(self.options.seconds, sim.time)
                 with suppress(NotFiniteError):
-                    run(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots)
+                    run(ShownRun(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots))
             numbers = tally.summary()
             guard = sim.engine.stages.guard
             failure = guard.failure
@@ -174,7 +173,7 @@ def _built(
         scenario = equipped_scenario(scenario)
     sim = Simulation(scenario, options.device, prepared=False)
     if not served:  # clients read the log; a recorder receives every command directly
-        sim.engine.log.most_bytes = 0
+        sim.control.log.most_bytes = 0
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.clock.pace = options.pace or 0.0
@@ -200,16 +199,16 @@ def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
     end = sim.engine.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
     sim.clock.paced_from = end
 
-    def look() -> None:
+    def end_warm_up() -> None:
         if tally.first_tick_seconds is None and sim.tick:
             tally.first_tick_seconds = process_age()
         if sim.tick >= max(end, 1):
-            sim.engine.on_idle.remove(look)
+            sim.engine.listeners.idle.remove(end_warm_up)
             sim.clock.paced_from = 0
             tally.begin()
 
     tally.begin()
-    sim.engine.on_idle.append(look)
+    sim.engine.listeners.idle.append(end_warm_up)
 
 
 def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: Progress | None) -> Recorder | None:
@@ -218,7 +217,8 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: 
     file = options.record or (own.file if own else None)
     if file is None and options.report is not None:
         file = os.path.join(options.report, "run.mcap")
-        _make_folder(options.report)
+        with file_errors(f"--report: cannot make the folder {options.report}"):
+            os.makedirs(options.report, exist_ok=True)
     if file is None:
         if options.record_rate is not None:
             raise PaddockError("--record-rate requires --record")
@@ -230,18 +230,7 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: 
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
 
 
-def _make_folder(folder: str) -> None:
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise PaddockError(f"--report: cannot make the folder {folder}: {error.strerror or error}") from None
-
-
-Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], str, "SitlHost | None"], None]
-"""(simulation, tally, simulated time to stop at, interrupted, URL of the page, autopilots) -> None."""
-
-
-def _runner(options: RunOptions) -> tuple[Runner, bool]:
+def _runner(options: RunOptions) -> tuple[Callable[[ShownRun], None], bool]:
     """Return the function that runs, and whether it uses the whole screen."""
     if options.quiet:
         import rich.progress  # noqa: F401  imported now, so that the import is not timed
@@ -254,49 +243,40 @@ def _runner(options: RunOptions) -> tuple[Runner, bool]:
     return run_live, True
 
 
-def _run_silently(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str, autopilots: object
-) -> None:
+def _run_silently(run: ShownRun) -> None:
     """Run without output; show a progress bar on stderr if it is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(sim.scenario.name, total=until)
+        task = progress.add_task(run.sim.scenario.name, total=run.until)
 
         def beat() -> None:
-            progress.update(task, completed=sim.time)
-            if interrupted():
-                sim.clock.stop()
+            progress.update(task, completed=run.sim.time)
+            if run.interrupted():
+                run.sim.clock.stop()
 
-        sim.run(until, heartbeat=beat)
+        run.sim.run(run.until, heartbeat=beat)
 
 
-def _run_with_lines(
-    sim: Simulation,
-    tally: Tally,
-    until: float | None,
-    interrupted: Callable[[], bool],
-    link: str,
-    autopilots: SitlHost | None,
-) -> None:
+def _run_with_lines(run: ShownRun) -> None:
     """Print a line per second, for logs and pipes."""
     from paddock.cli.panels import print_autopilots
 
-    due = [time.perf_counter()]
+    sim, tally, due = run.sim, run.tally, [time.perf_counter()]
     vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
     print(f"{sim.scenario.name}: {counted(vehicles, 'vehicle')}. {sim.scenario.description}", flush=True)
 
     def beat() -> None:
-        if interrupted():
+        if run.interrupted():
             sim.clock.stop()
         if time.perf_counter() >= due[0]:
             due[0] += LINE_EVERY
             factor = (sim.tick - tally.first) * sim.engine.world.clock.dt / max(tally.wall, 1e-9)
             print(f"t {sim.time:10.3f} s  tick {sim.tick:>10,}  {factor:8.2f} x real time", flush=True)
-            print_autopilots(autopilots)
+            print_autopilots(run.autopilots)
 
-    sim.run(until, heartbeat=beat)
+    sim.run(run.until, heartbeat=beat)
 
 
 @contextmanager

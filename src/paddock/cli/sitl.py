@@ -59,25 +59,18 @@ class SitlOptions:
 
     def section(self) -> dict[str, Any]:
         """Return the given settings in the layout of the section."""
-        links = {"host": self.station_host, "station": self.station_port, "port": self.base_port}
-        links |= {"shared": self.shared_port, "tcp": self.tcp, "log": self.log}
-        values = {
-            name: getattr(self, name) for name in ("time", "timeout", "on_timeout", "listen", "logs", "parameters")
-        }
-        values |= {"truth": self.truth or None, "mavlink": {k: v for k, v in links.items() if v is not None} or None}
+        links = {key: value for key, name in LINKS.items() if (value := getattr(self, name)) is not None}
+        values = {name: getattr(self, name) for name in SETTINGS}
+        values |= {"truth": self.truth or None, "mavlink": links or None}
         return {name: value for name, value in values.items() if value is not None}
 
 
-FLAGS = {
-    "sitl.mavlink.host": "--station-host",
-    "sitl.mavlink.station": "--station-port",
-    "sitl.mavlink.port": "--base-port",
-    "sitl.mavlink.shared": "--shared-port",
-    "sitl.mavlink.tcp": "--tcp",
-    "sitl.timeout": "--timeout",
-    "sitl.listen": "--listen",
-    "sitl.pilots[0].instance": "--first-instance",
-}
+SETTINGS = ("time", "timeout", "on_timeout", "listen", "logs", "parameters")
+LINKS = {"host": "station_host", "station": "station_port", "port": "base_port", "shared": "shared_port"}
+LINKS |= {"tcp": "tcp", "log": "log"}
+"""Key of the section `mavlink` -> the option that sets it."""
+FLAGS = {f"sitl.mavlink.{key}": f"--{name.replace('_', '-')}" for key, name in LINKS.items()}
+FLAGS |= {"sitl.timeout": "--timeout", "sitl.listen": "--listen", "sitl.pilots[0].instance": "--first-instance"}
 """Path of a value in the generated scenario -> the flag that set it."""
 
 
@@ -143,11 +136,11 @@ def _external(
     ardupilot: str | None, count: int, first: int, no_lockstep: bool, section: Mapping[str, Any]
 ) -> "Scenario":
     """Return a scenario of vehicles for ArduPilot, or for PX4; `section` are settings of its `sitl` section."""
-    from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
+    from paddock.sitl.ardupilot_frames import find_frame
 
     pilot = ({"frame": ardupilot} if ardupilot else {}) | ({"lockstep": False} if no_lockstep else {})
     kind = "ardupilot" if ardupilot else "px4"
-    return _generated(ARDUPILOT_FRAMES[ardupilot or "copter"], count, kind, first, pilot, section)
+    return _generated(find_frame(ardupilot or "copter").craft, count, kind, first, pilot, section)
 
 
 def _generated(

@@ -4,11 +4,13 @@ import os
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
     from paddock.engine.simulation import Simulation
+    from paddock.sitl.host import SitlHost
 
 _IMPORTED = time.perf_counter()
 SHOWN_NEGLECT = 1.0  # dB
@@ -58,7 +60,7 @@ class Tally:
 
     def begin(self) -> None:
         """Measure from here on."""
-        self.sim.engine.pipeline.reset_times()
+        self.sim.engine.stages.pipeline.reset_times()
         self.started, self.first = time.perf_counter(), self.sim.tick
 
     @property
@@ -83,7 +85,7 @@ class Tally:
                     "ms_total": round(time.nanoseconds / 1e6, 3),
                     "ms_per_call": round(time.nanoseconds / 1e6 / max(time.calls, 1), 6),
                 }
-                for name, time in sim.engine.pipeline.times.items()
+                for name, time in sim.engine.stages.pipeline.times.items()
             },
             "events": dict(sorted(self.events.items())),
             "discarded": sim.engine.stages.guard.discarded,  # vehicles removed because of `on_nan: remove`
@@ -112,6 +114,17 @@ class Tally:
         kept = ("tasks", "completed", "travelled", "makespan", "replans")
         figures = {key: view.metrics[key] for key in (*kept, *({"packets", "cbba"} & view.metrics.keys()))}
         return {"mission": figures | {"undone": undone, "finished": view.finished}}
+
+
+class ShownRun(NamedTuple):
+    """A run, and what is shown while it lasts."""
+
+    sim: "Simulation"
+    tally: Tally
+    until: float | None  # s of simulation time; None: until it is stopped
+    interrupted: Callable[[], bool]
+    link: str  # URL of the page
+    autopilots: "SitlHost | None"
 
 
 def summary_lines(numbers: dict[str, Any]) -> list[str]:
@@ -164,7 +177,7 @@ def outside_lines(outside: int) -> list[str]:
 
 def _mission_lines(figures: dict[str, Any]) -> list[str]:
     """Format `mission: 15 of 15 tasks done, ...`, with the reasons for undone tasks."""
-    tasks = f"{figures['completed']} of {figures['tasks']} task{'' if figures['tasks'] == 1 else 's'} done"
+    tasks = f"{figures['completed']} of {counted(figures['tasks'], 'task')} done"
     back = "" if figures["finished"] else "in progress"
     if figures["finished"] and figures["makespan"] is not None:
         back = f"all back after {figures['makespan']:.0f} s"
@@ -182,9 +195,9 @@ def _mission_radio_lines(figures: dict[str, Any]) -> list[str]:
     packets, cbba, lines = figures.get("packets"), figures.get("cbba"), []
     if packets is not None:
         again = f", {packets['repeated']} of them again" if packets["repeated"] else ""
-        heard = f"{packets['heard']:,} of {packets['reports']:,} reports arrived"
+        reports = f"{packets['heard']:,} of {packets['reports']:,} reports arrived"
         routes = f"{packets['taken']} of {packets['routes']} routes in {counted(packets['parts'], 'packet')}{again}"
-        lines.append(f"    radio: {heard}, {routes}")
+        lines.append(f"    radio: {reports}, {routes}")
     if cbba is not None:
         agreed = f"agreed in {cbba['agreed']} of {counted(cbba['negotiations'], 'negotiation')}"
         effort = f"{counted(cbba['rounds'], 'round')}, {counted(cbba['messages'], 'message')}"
@@ -202,8 +215,7 @@ def _race_lines(race: dict[str, Any]) -> list[str]:
     rows = leaderboard(standings_from(race))
     more = len(rows) - 1 - CARS_SHOWN
     shown = [f"    {line}" for line in rows[: CARS_SHOWN + 1]] + ([f"    and {more} more"] if more > 0 else [])
-    laps = f"{race['laps']} lap{'' if race['laps'] == 1 else 's'}"
-    return [f"  {race['discipline']} on {race['track']}, {laps}:", *shown]
+    return [f"  {race['discipline']} on {race['track']}, {counted(race['laps'], 'lap')}:", *shown]
 
 
 def counted(count: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from paddock.cli.options import Flag, Whole
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError, file_errors, unknown_name
 
 if TYPE_CHECKING:
     from paddock.track.track import Track
@@ -105,10 +105,8 @@ def _write(text: str, output: str | None) -> None:
     if output is None:
         print(text, end="")
         return
-    try:
+    with file_errors(f"cannot write {output}"):
         Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise PaddockError(f"cannot write {output}: {error.strerror or error}") from None
     print(output)
 
 

@@ -125,7 +125,6 @@ def _print(validation: Validation) -> None:
     console.print(table)
     for check in validation.checks:
         mark = "[green]ok[/]" if check.ok else "[red]failed[/]"
-        difference = f"{100.0 * (check.measured / check.expected - 1.0):+.2f} %" if check.expected else ""
-        console.print(f"{mark} {check.level}: {check.what}: {difference} of {check.formula}", highlight=False)
+        console.print(f"{mark} {check.level}: {check.what}: {check.difference} of {check.formula}", highlight=False)
     for line in validation.remarks():
         console.print(line, highlight=False)

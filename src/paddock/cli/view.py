@@ -16,7 +16,7 @@ from rich.text import Text
 
 from paddock.cli import panels
 from paddock.cli.panels import Braille
-from paddock.cli.summary import Tally
+from paddock.cli.summary import ShownRun, Tally
 
 if TYPE_CHECKING:
     from paddock.engine.pacing import Pacer
@@ -108,6 +108,12 @@ class LiveView:
         """Return the map in its frame."""
         moving = [(fleet.position, fleet.velocity) for fleet in snapshot]
         return panels.framed(self.map.draw(moving, width - 2, height - 2), self.map)
+
+    def vehicles(self, snapshot: Snapshot, width: int, rows: int) -> list[Text]:
+        """Return the lines of the race, if there is one, and of the fleets."""
+        race = panels.race_lines(snapshot, width, max(rows // 2, 3))
+        race += [Text("")] if race else []
+        return [*race, *panels.fleet_lines(snapshot, width, max(rows - len(race), 3))]
 
     def screen(self, detail: str, mode: str, status: Text, body: list[Text], keys: dict[str, str]) -> Text:
         """Return the whole screen; `keys` are those of this view besides pause and pace."""
@@ -210,11 +216,9 @@ class RunView(LiveView):
         snapshot = self.sim.snapshot()
         self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.clock.paused else 0.0)
         self._drawn_size = (width, height)
-        race = panels.race_lines(snapshot, side, max(rows // 2, 3))
-        race += [Text("")] if race else []
-        self._fleets = [*race, *panels.fleet_lines(snapshot, side, max(rows - len(race), 3))]
+        self._fleets = self.vehicles(snapshot, side, rows)
         if snapshot.roster != self._roster:  # the paths that fleets follow, each with the index of its fleet
-            behaviours = [program.behaviour for program in self.sim.engine.programs.values()]
+            behaviours = [program.control.behaviour for program in self.sim.engine.programs.values()]
             guided = [(k, b.path) for k, b in enumerate(behaviours) if b is not None and b.rule.needs_path]
             self._roster, self.map.guides = snapshot.roster, guided
         if width > 2 and height > 2:
@@ -243,10 +247,7 @@ class PlaybackView(LiveView):
         side = width if width < NARROW else min(max(SIDE, width * 2 // 5), 54)
         snapshot, events = player.snapshot(), player.events()
         shown = panels.event_lines(len(events), [(f"{event.tick:>8,}", event) for event in events[-6:]], side)
-        race = panels.race_lines(snapshot, side, max(rows // 2, 3))
-        race += [Text("")] if race else []
-        fleets = panels.fleet_lines(snapshot, side, max(rows - len(race) - len(shown) - 1, 3))
-        body = [*race, *fleets, Text(""), *shown]
+        body = [*self.vehicles(snapshot, side, rows - len(shown) - 1), Text(""), *shown]
         if width >= NARROW and rows > 2:
             body = panels.beside(self.picture(snapshot, width - side - 1, rows), body, width - side)
         numbers = f" {player.position:.1f} of {player.duration:.1f} s  tick {player.tick:,}  {player.pace:g}x"
@@ -258,29 +259,22 @@ class PlaybackView(LiveView):
         return self.screen(player.recording.path, "replay", line, body, keys)
 
 
-def run_live(
-    sim: Simulation,
-    tally: Tally,
-    until: float | None,
-    interrupted: Callable[[], bool],
-    link: str,
-    autopilots: SitlHost | None,
-) -> None:
+def run_live(run: ShownRun) -> None:
     """Run with the live view until the end, `q` or a signal."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
-        view = RunView(sim, tally, console, keys.active, link, autopilots)
+        view = RunView(run.sim, run.tally, console, keys.active, run.link, run.autopilots)
 
         def beat() -> None:
             view.handle_keys(keys.pressed())
-            if interrupted():
+            if run.interrupted():
                 view.leave("quit")
             if view.due():
                 live.update(view.draw(), refresh=True)
 
         while view.request != "quit":
             view.request = "quit"  # unless a key requests something else
-            sim.run(until, heartbeat=beat)
+            run.sim.run(run.until, heartbeat=beat)
             view.act()
 
 

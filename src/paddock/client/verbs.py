@@ -9,7 +9,7 @@ import os
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from math import inf, nan
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
@@ -26,11 +26,10 @@ from paddock.errors import InvalidValueError, PaddockError, suggestion
 from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage
-from paddock.wire.mission_results import view_from
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
-from paddock.wire.radio_results import Received
-from paddock.wire.results import EventRecord
+from paddock.wire.radio_results import RadioMessageTree, Received
+from paddock.wire.results import EventRecord, PlacedMarkerTree, StandingsTree, TrackTree, TransformTree
 from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
@@ -71,7 +70,7 @@ def _method(operation: Operation, name: str) -> Callable[..., Any]:
     def method(self: Verbs, /, *args: Any, **kwargs: Any) -> Any:
         arguments = signature.bind(self, *args, **kwargs).arguments
         del arguments["self"]
-        asked, read = operation_request(operation.name, **arguments), reader_of(operation)
+        asked, read = operation_request(operation.name, **arguments), reader_of(operation.result)
         return self._ask(asked if read is None else asked._replace(read=lambda reply: read(result_value(reply))))
 
     method.__name__, method.__doc__ = name, operation.summary
@@ -148,13 +147,15 @@ class RemoteMarkers(RemotePart, part="world.markers"):
             if not isinstance(marker, Marker):
                 raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
         trees = [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]
-        return self._ask(operation_request("mark", markers=trees))
+        return self._ask(operation_request("put_markers", markers=trees))
 
     def remove(self, namespace: str | None = None, id: int | None = None) -> Any:
         """Remove a marker, a whole namespace, or all markers."""
         if namespace is None and id is not None:
             raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
-        return self._ask(operation_request("unmark", namespace=namespace, **({} if id is None else {"number": [id]})))
+        return self._ask(
+            operation_request("delete_markers", namespace=namespace, **({} if id is None else {"number": [id]}))
+        )
 
 
 class RemoteFrames(RemotePart, part="world.frames"):
@@ -414,32 +415,36 @@ def _ids(target: Any) -> NDArray[Any]:
 
 
 @cache
-def reader_of(operation: Operation) -> Callable[[Any], Any] | None:
-    """Return the function that reads the result of an operation; None if that is returned as it is."""
-    if operation.name in OTHER_FORMS:
-        return OTHER_FORMS[operation.name]
-    kind = operation.result
-    return (lambda value: typed(kind, value)) if _has_class(kind) else None
+def reader_of(kind: Any) -> Callable[[Any], Any] | None:
+    """Return the function that reads a result of a type; None if that is returned as it is."""
+    return partial(typed, kind) if kind in READERS or _has_class(kind) else None
 
 
 def _has_class(kind: Any) -> bool:
-    return hasattr(kind, "_fields") or any(map(_has_class, get_args(kind)))
+    return hasattr(kind, "_fields") or kind in READERS or any(map(_has_class, get_args(plain(kind))))
+
+
+_hints = cache(get_type_hints)
 
 
 def typed(kind: Any, value: Any) -> Any:
-    """Return a value of the wire as one of a type: named tuples, tuples, lists, objects; null as None or NaN."""
+    """Return a value of the wire as one of a type: classes, named tuples, arrays, lists; null as None or NaN."""
     origin, inner = get_origin(kind), get_args(kind)
+    if kind in READERS:
+        return READERS[kind](value)
     if origin in (UnionType, Union):
         return None if value is None else typed(next(item for item in inner if item is not NoneType), value)
     if hasattr(kind, "_fields"):
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         return kind(**{name: typed(hints[name], item) for name, item in value.items()})
     if origin is list:
         return [typed(inner[0], item) for item in value]
     if origin is dict:
         return {name: typed(inner[1], item) for name, item in value.items()}
     if origin is tuple:
-        return tuple(value)
+        return tuple(typed(inner[0], item) for item in value) if inner[-1] is Ellipsis else tuple(value)
+    if origin is np.ndarray:
+        return np.asarray(value, get_args(inner[1])[0])
     return nan if kind is float and value is None else value
 
 
@@ -448,10 +453,10 @@ def _placed_marker(tree: dict[str, Any]) -> PlacedMarker:
     return PlacedMarker(marker, tree["since"], inf if tree["expires"] is None else tree["expires"], tree["source"])
 
 
-def _track(tree: dict[str, Any] | None) -> Any:
+def _track(tree: dict[str, Any]) -> Any:
     from paddock.track.loading import track_from
 
-    return None if tree is None else track_from(tree)
+    return track_from(tree)
 
 
 def _received(tree: dict[str, Any]) -> Received:
@@ -459,19 +464,11 @@ def _received(tree: dict[str, Any]) -> Received:
     return Received(**{name: field for name, field in tree.items() if name != "base64"} | {"data": data})
 
 
-def _links(tree: dict[str, Any]) -> Any:
-    from paddock.radio.links.table import Links
-
-    return Links(**tree | {"peer": tree["peer"].astype(np.int32), "up": tree["up"].astype(np.uint8)})
-
-
-OTHER_FORMS: dict[str, Callable[[Any], Any]] = {
-    "placed_markers": lambda trees: list(map(_placed_marker, trees)),
-    "transform": lambda tree: Transform(tree["position"], tree["quaternion"]),
-    "track": _track,
-    "standings": lambda tree: standings_from(tree) if tree else None,
-    "mission_view": lambda tree: view_from(tree) if tree else None,
-    "radio_received": lambda trees: list(map(_received, trees)),
-    "radio_links": _links,
+READERS: dict[Any, Callable[[Any], Any]] = {
+    PlacedMarkerTree: _placed_marker,
+    TransformTree: lambda tree: Transform(tree["position"], tree["quaternion"]),
+    TrackTree: _track,
+    StandingsTree: standings_from,
+    RadioMessageTree: _received,
 }
-"""Operation -> function that reads its result."""
+"""Type on the wire -> function that returns what a local simulation returns."""

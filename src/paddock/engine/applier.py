@@ -1,5 +1,7 @@
 """Check and application of actions: they are checked once, when they are posted, and applied at their tick.
 
+`Applier` is also the stage `latch` of the tick, in which they are applied.
+
 An action is checked again when it is applied if the world has changed since, or if it comes from a recording.
 """
 
@@ -9,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,8 +42,9 @@ LONGEST_TIMEOUT = 1e6  # s of simulated time
 
 @dataclass(eq=False, repr=False)
 class Applier:
-    """Checks actions against the present world, applies and logs them."""
+    """Checks actions against the present world, applies and logs them; stage of the tick."""
 
+    name: ClassVar[str] = "latch"
     world: Run
     mailbox: Mailbox
     thread: ClockThread
@@ -195,6 +198,24 @@ class Applier:
 
     # applying, in the ticking thread ---------------------------------------------------------------------------------
 
+    def due(self, tick: int) -> int:
+        """Return the tick of the next action, of a command that arrives over the radio, or of a timeout."""
+        waiting = self.mailbox.next_tick(tick)
+        if waiting == tick:
+            return tick
+        carried = self.radio.uplink.due(tick)
+        return max(tick, min(self._timeout_due(), carried, NEVER_DUE if waiting is None else waiting))
+
+    def run(self, tick: int) -> None:
+        """Apply actions and commands that arrive over the radio; then the failsafe where none has come in time."""
+        for posted in self.mailbox.due(tick):
+            self.take_up(posted)
+        if self.radio.uplink.due(tick) <= tick:
+            self.radio.uplink.run(tick)
+            self._next_timeout = None
+        if self._timeout_due() <= tick:
+            self._apply_timeouts(tick)
+
     def take_up(self, posted: actions.Posted) -> None:
         """Apply a posted action; report a refusal as an event, since the world may have changed since the posting."""
         by_client = posted.source and posted.checked_at and not posted.flown  # not of autopilots and recordings
@@ -255,12 +276,13 @@ class Applier:
                 self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
             inputs = check_command(program, rows, inputs, action.target)
         lasting = None if action.timeout is None else max(1, self.world.clock.ticks(action.timeout))
-        if program.via is not None:
+        if program.settings.via is not None:
             self.radio.uplink.post(program, rows, inputs, tick, lasting)
             return
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
-        self._next_timeout = min(self.next_timeout(), program.expires_from)
+        if self._next_timeout is not None:
+            self._next_timeout = min(self._next_timeout, program.control.expires_from)
 
     def _place(self, action: actions.PlaceAction) -> None:
         program, rows = self.found(action.target)
@@ -288,28 +310,25 @@ class Applier:
                 override = check_override(self.world, self.programs, action)
                 for part in override.parts:
                     program, changed = part.program, apply_override(part)
-                    own = EXTERNAL if program.behaviour is None else program.behaviour.rule.name
+                    behaviour = program.control.behaviour
+                    own = EXTERNAL if behaviour is None else behaviour.rule.name
                     kind, name = ("order_ended", own) if override.choice is None else ("ordered", override.choice.name)
                     if len(changed):
                         self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
         return ""
 
-    def next_timeout(self) -> int:
+    def _timeout_due(self) -> int:
         """Return the tick at which the next command times out."""
         if self._next_timeout is None:
-            self._next_timeout = min((program.expires_from for program in self.programs.values()), default=NEVER_DUE)
+            self._next_timeout = min(
+                (program.control.expires_from for program in self.programs.values()), default=NEVER_DUE
+            )
         return self._next_timeout
 
-    def carry_commands(self, tick: int) -> None:
-        """Send and deliver the commands that go over the radio."""
-        self.radio.uplink.run(tick)
-        self._next_timeout = None
-
-    def apply_timeouts(self) -> None:
+    def _apply_timeouts(self, tick: int) -> None:
         """Apply the failsafe to vehicles whose command has timed out."""
-        tick = self.world.clock.tick
         for program in self.programs.values():
-            if program.expires_from <= tick:
+            if program.control.expires_from <= tick:
                 for row in fail_silent(program, tick):
                     self.events.report(tick, "failsafe", program.fleet.vehicle_name(row), "no command in time")
         self._next_timeout = None

@@ -159,7 +159,7 @@ class Claim:
 class Partner(Protocol):
     """A program that exchanges data with the world before some ticks. The ticking thread calls all methods.
 
-    A reset or restore may set the tick back; register with `Engine.on_restart` to be notified.
+    A reset or restore may set the tick back; register with `Engine.listeners` to be notified.
     """
 
     def due(self, tick: int) -> int:

@@ -294,10 +294,10 @@ class FleetBehaviour:
         self._alarms, self._raised = np.zeros(0), np.zeros(1, np.int64)
         self.broken: list[tuple[int, str]] = []  # (row, `memory.phase is inf`) of the last run
         self._no_rows = np.zeros(0, np.int64)  # the rows of targets, for a rule without target
-        fleet.add_table(MEMORY, len(column_index(self.rule.memory)), defaults_of(self.rule.memory))
+        fleet.add_table(MEMORY, self.rule.memory)
 
-    def admit(self, rows: slice | Ints) -> None:
-        """Start vehicles that join or return with an empty memory."""
+    def restart(self, rows: Ints) -> None:
+        """Start vehicles whose override has ended with an empty memory."""
         self.fleet.tables[MEMORY][:, rows] = defaults_of(self.rule.memory)[:, None]
         self.assign_slots()
 

@@ -26,19 +26,18 @@ from paddock.engine.behaviours import (
     find_target,
     set_up_rule,
 )
-from paddock.engine.fmu_motion import FmuMotion, FmuState
-from paddock.engine.program import (
+from paddock.engine.fleet_settings import (
     GNSS,
-    HEARTBEATS,
-    NO_TELEMETRY,
-    TELEMETRY,
-    UPLINK,
-    UPLINK_ROWS,
     VARYING,
-    FleetProgram,
+    FleetParameters,
+    FleetSettings,
     checked_inputs,
+    command_values,
 )
+from paddock.engine.fmu_motion import FmuMotion, FmuState
+from paddock.engine.program import FleetProgram
 from paddock.engine.radio.gnss import check_receivers, check_targets, has_receiver
+from paddock.engine.radio.services import HEARTBEATS, NO_TELEMETRY, TELEMETRY, UPLINK, UPLINK_ROWS
 from paddock.engine.run_state import Run
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.links.paths import check_setup
@@ -58,7 +57,7 @@ from paddock.track.track import Track
 from paddock.vehicles.fmu.imported import open_fmu
 from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
 from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, over
-from paddock.world.columns import FARTHEST, Environment, Floats, checked, column_index, columns_of, defaults_of, filled
+from paddock.world.columns import FARTHEST, Environment, Floats, checked, column_index, columns_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
@@ -106,30 +105,24 @@ def build_program(
         path = PartFunction(choice.name, choice.parameters, choice.memory) if own else choice.name
         part = path if choice.text is None else PartFile(choice.name, choice.text)
         model = _at(place("subsystems", name), model.fitted, {name: part})
-    parameters = parameter_values(model, entry if chosen is None else _by_column(entry), place)
     single = entry.count == 1
+    values = parameter_values(model, entry if chosen is None else _by_column(entry), place)
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
     for name in entry.spread:
         if name not in column_index(model.parameters):
             filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place("spread", name))
-    fmus = None if chosen is None else FmuMotion(chosen, world.environment)
+    parameters = FleetParameters(fleet, model, values, varying)
+    settings = _settings(world, scenario, entry, model, parameters, place)
+    fleet.entry = json.dumps(settings.entry, sort_keys=True)
     fleet.fmu = None if chosen is None else fresh(FmuState)
+    _add_tables(fleet, model, settings, scenario, entry)
+    setup = _behaviour(scenario, entry, settings, place, world.track)
+    key = entry.controller_key
+    behaviour = None if setup is None else _at(place(key), FleetBehaviour, setup, model, fleet, varying)
     around = () if world.uneven is None else (world.environment, *world.uneven.ground.tables)
-    program = FleetProgram(fleet, model, parameters, varying, device, around, fmus)
-    program.substeps = max(1, ceil(world.clock.dt / model.dt_max * (1.0 - 1e-9)))
-    if varying:
-        fleet.add_table(VARYING, len(varying))
-    program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
-    fleet.entry = json.dumps(program.entry, sort_keys=True)
-    if entry.timeout is not None:
-        program.timeout_ticks = max(1, world.clock.ticks(entry.timeout))
-    for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
-        program.failsafe[column_index(model.command)[name]] = value
-    program.races = takes_part(scenario.rules, entry.name, model.kind)
-    _contact(program, world, scenario, entry, place)
-    _radio(program, scenario, entry, place)
-    _behaviour(program, scenario, entry, place, world.track)
+    fmus = None if chosen is None else FmuMotion(chosen, world.environment)
+    program = FleetProgram(fleet, model, parameters, settings, behaviour, device, around, fmus)
     _sensors(program, world, scenario, entry, place)
     return program
 
@@ -175,7 +168,7 @@ def _staged(world: World, program: FleetProgram, entry: VehicleEntry, poses: Flo
     on_track = entry.pose is None if entry.spawn is None else entry.spawn.track is not None
     if not on_track or track is None or body is None or not track.starts_at_front:
         return poses
-    shape = vectorised(body)(program.parameter_tuple())
+    shape = vectorised(body)(program.parameters.fields())
     front = float(np.max(shape.half_length)) + float(np.max(shape.centre_x))
     moved = poses.copy()
     moved[:, 0] -= front * arrays.cos(poses[:, 3])
@@ -216,7 +209,7 @@ def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
     rows = fleet.add(ids, arrived.state)
     for name, value in arrived.inputs.items():
         fleet.command[column_index(program.model.command)[name], rows] = value
-    for k, name in enumerate(program.varying):
+    for k, name in enumerate(program.parameters.varying):
         fleet.tables[VARYING][k, rows] = arrived.varied[name]
     try:
         program.admit(rows)
@@ -224,12 +217,11 @@ def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
         fleet.keep(np.arange(before[0]))
         fleet.next_member = before[1]
         raise
-    program.forget_poses()
 
 
 def check_target(world: World, entry: VehicleEntry, program: FleetProgram, place: Place) -> None:
     """Raise an error at its place if the target of the behaviour does not exist, or is the vehicle itself."""
-    behaviour, rows = program.behaviour, np.arange(max(program.fleet.n, entry.count))
+    behaviour, rows = program.control.behaviour, np.arange(max(program.fleet.n, entry.count))
     if behaviour is not None and behaviour.target is not None:
         where = place(entry.controller_key, behaviour.rule.name, "target")
         _at(where, find_target, world, behaviour.target, program.fleet, rows)
@@ -279,64 +271,103 @@ def parameter_values(model: VehicleModel, entry: VehicleEntry, place: Place) -> 
     return values
 
 
-def _contact(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
-    """Let others touch the fleet if the scenario has contact, the model a body, and the entry does not refuse."""
-    model, chosen = program.model, entry.contact or FleetContact()
-    falls = model.body is not None and bool(np.any(vectorised(model.body)(program.parameter_tuple()).falls))
+def _settings(
+    world: World,
+    scenario: Scenario,
+    entry: VehicleEntry,
+    model: VehicleModel,
+    parameters: FleetParameters,
+    place: Place,
+) -> FleetSettings:
+    """Return what the scenario says about a fleet; an error at its place if parts of it do not fit."""
+    failsafe = command_values(model, "failsafe")
+    for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
+        failsafe[column_index(model.command)[name]] = value
+    contact = _contact(scenario, entry, model, parameters, place)
+    _check_via(scenario, entry, place)
+    _check_radio(scenario, entry, place)
+    sitl, own = scenario.sitl, entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
+    pilots = () if sitl is None else sitl.pilots
+    ways = [mavlink_via(sitl, flown) for flown in pilots if sitl is not None and flown.vehicles == entry.name]
+    return FleetSettings(
+        entry=own,
+        substeps=max(1, ceil(world.clock.dt / model.dt_max * (1.0 - 1e-9))),
+        failsafe=failsafe,
+        brake=command_values(model, "brake"),
+        timeout_ticks=None if entry.timeout is None else max(1, world.clock.ticks(entry.timeout)),
+        contact=contact,
+        collided_ticks=max(1, world.clock.ticks(COLLIDED_FOR)),
+        races=takes_part(scenario.rules, entry.name, model.kind),
+        radio=entry.radio,
+        beacons=bool(entry.radio and scenario.radio and scenario.radio.messages.beacons),
+        via=entry.via,
+        heartbeat=next((way for way in ways if way is not None and way.heartbeat is not None), None),
+    )
+
+
+def _add_tables(
+    fleet: Fleet, model: VehicleModel, settings: FleetSettings, scenario: Scenario, entry: VehicleEntry
+) -> None:
+    """Add the tables that the settings of a fleet need."""
+    radio = scenario.radio
+    if settings.contact is not None:
+        fleet.add_table(CONTACT, LastContact)
+    if settings.via is not None:
+        fleet.add_table(UPLINK, UPLINK_ROWS + len(column_index(model.command)))
+        if settings.via.telemetry is not None:
+            fleet.add_table(TELEMETRY, NO_TELEMETRY)
+    if settings.heartbeat is not None:
+        fleet.add_table(HEARTBEATS, 2)
+    if radio is not None and (radio.jammers or radio.spoofers) and has_receiver(entry):
+        fleet.add_table(GNSS, OPEN_SIGNAL)
+    if settings.radio:
+        fleet.add_table(RADIO, NO_STATUS)
+
+
+def _contact(
+    scenario: Scenario, entry: VehicleEntry, model: VehicleModel, parameters: FleetParameters, place: Place
+) -> FleetContact | None:
+    """Return how others touch the fleet: if the scenario has contact, the model a body, and the entry allows it."""
+    chosen = entry.contact or FleetContact()
     if scenario.contact is None or not chosen.enabled:
-        if falls:
+        if model.body is not None and bool(np.any(vectorised(model.body)(parameters.fields()).falls)):
             where = place("contact" if entry.contact else "model")
             raise InvalidValueError(f"{where}: {model.name!r} needs contact: only contact keeps it above the ground")
-        return
-    if model.body is None:
-        if entry.contact is not None:
-            raise InvalidValueError(f"{place('contact')}: model {model.name!r} has no body that others could touch")
-        return
-    program.contact = chosen
-    program.collided_ticks = max(1, world.clock.ticks(COLLIDED_FOR))
-    program.fleet.add_table(CONTACT, len(column_index(LastContact)), defaults_of(LastContact))
+        return None
+    if model.body is None and entry.contact is not None:
+        raise InvalidValueError(f"{place('contact')}: model {model.name!r} has no body that others could touch")
+    return None if model.body is None else chosen
 
 
-def _radio(program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
-    """Fit the radios of a fleet, and the tables of what goes over them."""
-    if entry.via is not None:
-        others = [one.radio for one in scenario.vehicles]
-        problem, station = via_problem(entry.via, scenario.radio, entry.radio, others)
-        if problem:
-            raise InvalidValueError(f"{place('via', 'radio') if station else place('via')}: {problem}")
-        program.via = entry.via
-        program.fleet.add_table(UPLINK, UPLINK_ROWS + len(column_index(program.model.command)))
-        if entry.via.telemetry is not None:
-            if entry.via.telemetry > scenario.clock.rate:
-                problem = above_clock(entry.via.telemetry, scenario.clock.rate)
-                raise InvalidValueError(f"{place('via', 'telemetry')}: {problem}")
-            program.fleet.add_table(TELEMETRY, len(NO_TELEMETRY), NO_TELEMETRY)
-    for pilots in () if scenario.sitl is None else scenario.sitl.pilots:
-        way = mavlink_via(scenario.sitl, pilots) if scenario.sitl and pilots.vehicles == entry.name else None
-        if way is not None and way.heartbeat is not None:
-            program.heartbeat = way
-            program.fleet.add_table(HEARTBEATS, 2)
-    jammed = scenario.radio is not None and (scenario.radio.jammers or scenario.radio.spoofers)
-    if jammed and has_receiver(entry):
-        program.fleet.add_table(GNSS, len(OPEN_SIGNAL), OPEN_SIGNAL)
-    if not entry.radio:
+def _check_via(scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+    """Refuse a way of commands and telemetry over a radio that the scenario does not have."""
+    if entry.via is None:
         return
-    if scenario.radio is None:
+    problem, station = via_problem(entry.via, scenario.radio, entry.radio, [one.radio for one in scenario.vehicles])
+    if problem:
+        raise InvalidValueError(f"{place('via', 'radio') if station else place('via')}: {problem}")
+    if entry.via.telemetry is not None and entry.via.telemetry > scenario.clock.rate:
+        problem = above_clock(entry.via.telemetry, scenario.clock.rate)
+        raise InvalidValueError(f"{place('via', 'telemetry')}: {problem}")
+
+
+def _check_radio(scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+    """Refuse radios of a fleet without a section `radio`, or of unknown types."""
+    if entry.radio and scenario.radio is None:
         raise InvalidValueError(f"{place('radio')}: there is no radio: add a section `radio: {{}}` to the scenario")
-    types = scenario.radio.known_types
+    types = {} if scenario.radio is None else scenario.radio.known_types
     for k, fitted in enumerate(entry.radio):
         if fitted.type not in types:
             raise unknown_name("radio type", fitted.type, types, place("radio", k))
-    program.radio, program.beacons = entry.radio, scenario.radio.messages.beacons is not None
-    program.fleet.add_table(RADIO, len(NO_STATUS), NO_STATUS)
 
 
 def _behaviour(
-    program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place: Place, track: Track | None
-) -> None:
+    scenario: Scenario, entry: VehicleEntry, settings: FleetSettings, place: Place, track: Track | None
+) -> RuleSetup | None:
+    """Return the behaviour of an entry with its options; None if it has none."""
     chosen = entry.controller
     if chosen is None:
-        return
+        return None
     unused = ("commands", "timeout", "failsafe", *(("via",) if entry.via and entry.via.telemetry is None else ()))
     for field in unused:
         if getattr(entry, field):
@@ -348,9 +379,9 @@ def _behaviour(
 
     rule = _at(place(key), find_rule, chosen.name)
     setup = set_up_rule(rule, chosen.options, where, track=track)
-    check_hearing(setup, bool(program.radio), program.beacons, where)
+    check_hearing(setup, bool(settings.radio), settings.beacons, where)
     _check_ends(setup, scenario, entry.name, where)
-    program.behaviour = _at(place(key), FleetBehaviour, setup, program.model, program.fleet, program.varying)
+    return setup
 
 
 def _check_ends(setup: RuleSetup, scenario: Scenario, own: str, where: Where) -> None:
@@ -383,7 +414,7 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         counts[chosen.name] = index + 1
         name = chosen.name if index == 0 else f"{chosen.name}_{index + 1}"
         site = _at(where, lambda: site_at(Origin(*scenario.world.origin), scenario.world.date))
-        _at(where, program.sources, sensor)
+        _at(where, program.sensor_inputs.sources, sensor)
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         tables = () if world.scenery is None else world.scenery.tables
         program.sensors[name] = fleet_sensor(
@@ -398,7 +429,7 @@ def _from_vehicle(program: FleetProgram, sensor: Sensor, given: Mapping[str, Any
     for option, sources in sensor.from_vehicle.items():
         found = [name for name in sources if name in rows]
         if found:
-            taken[option] = float(program.parameter_values[rows[found[0]]])
+            taken[option] = float(program.parameters.values[rows[found[0]]])
         elif option not in given:
             lacks = f"model {program.model.name!r} has no {' or '.join(sources)}"
             raise InvalidValueError(f"{where}: sensor {sensor.name!r} needs the option {option!r}: {lacks}")
@@ -408,11 +439,11 @@ def _from_vehicle(program: FleetProgram, sensor: Sensor, given: Mapping[str, Any
 def _varied(program: FleetProgram, entry: VehicleEntry, seed: int, streams: Any) -> dict[str, Floats]:
     """Draw the parameters that differ between vehicles: normal about the fleet's value, clipped to their range."""
     varied = {}
-    for name in program.varying:
+    for name in program.parameters.varying:
         row = column_index(program.model.parameters)[name]
         column = columns_of(program.model.parameters)[row]
         draws = vectorised(normals)(signed(seed), streams, SPREAD_PURPOSE + row, 0)[0]
-        values = program.parameter_values[row] * (1.0 + entry.spread[name] * draws)
+        values = program.parameters.values[row] * (1.0 + entry.spread[name] * draws)
         varied[name] = np.clip(values, column.low, column.high)
     return varied
 
@@ -426,7 +457,7 @@ def placed_states(
 ) -> Floats:
     """Return the states (columns, count) of vehicles at poses (count, 4), by the model's `place`."""
     model = program.model
-    values = dict(zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True))
+    values = dict(zip(column_index(model.parameters), program.parameters.values.tolist(), strict=True))
     count = len(poses)
     columns: Any = [*np.ascontiguousarray(poses.T), np.broadcast_to(np.asarray(speed, np.float64), (count,)).copy()]
     parameters = model.parameters(**(values | dict(varied or {})))
@@ -481,7 +512,8 @@ def build_problems(scenario: Scenario) -> list[str]:
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
     partly = {one.entry.name for one in declared} - whole  # their targets may not have been placed
     for program, entry, place in built:
-        target = None if program.behaviour is None else program.behaviour.target
+        behaviour = program.control.behaviour
+        target = None if behaviour is None else behaviour.target
         if target is not None and target.partition("[")[0] not in partly:
             try:
                 check_target(world, entry, program, place)

@@ -9,7 +9,8 @@ import numpy as np
 
 from paddock.engine.actions import PlaceAction
 from paddock.engine.build import FASTEST, placed_states, refuse_below
-from paddock.engine.program import VARYING, FleetProgram
+from paddock.engine.fleet_settings import VARYING
+from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.world.columns import FARTHEST, Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Ints
@@ -18,9 +19,9 @@ from paddock.world.world import World
 
 def refuse_commanded_by_behaviour(program: FleetProgram, rows: Ints) -> None:
     """Raise PaddockError if a rule drives one of these vehicles."""
-    driven = rows[program.driven(rows)] if program.acts else ()
+    driven = rows[program.control.driven(rows)] if program.control.acts else ()
     for row in driven[:1]:
-        what, rule = program.driver(row) or ("", "")
+        what, rule = program.control.driver(row) or ("", "")
         name = program.fleet.vehicle_name(row)
         raise PaddockError(f"{name!r} is driven by its {what} {rule!r}, not by commands")
 
@@ -31,7 +32,7 @@ def check_command(
     """Return the inputs as floats or arrays of the right length; PaddockError if the vehicles do not accept them."""
     if isinstance(target, np.ndarray):
         target = f"{len(rows)} vehicles of {program.fleet.name}"
-    if program.acts:
+    if program.control.acts:
         refuse_commanded_by_behaviour(program, rows)
     command, count = program.model.command, len(rows)
     known, columns = column_index(command), columns_of(command)
@@ -117,10 +118,8 @@ def apply_command(
     for name, value in values.items():
         commands[known[name], where] = value.item() if one and isinstance(value, np.ndarray) else value
     recovered = failed.item(where) if one else int(np.count_nonzero(failed[where]))
-    lasting = program.timeout_ticks if lasting is None else lasting
-    expires = NEVER if lasting is None else tick + lasting
-    program.expires_from = min(program.expires_from, expires)
-    fleet.tables["expires"][where] = expires
+    lasting = program.settings.timeout_ticks if lasting is None else lasting
+    program.control.let_expire(where, NEVER if lasting is None else tick + lasting)
     if recovered:
         failed[where] = 0
     return recovered
@@ -130,7 +129,7 @@ def _policy_values(program: FleetProgram, policy: str) -> Floats:
     """Return the inputs that a policy sets; NaN where it holds the last command."""
     if policy == "default":
         return defaults_of(program.model.command)
-    return program.brake if policy == "brake" else program.failsafe
+    return program.settings.brake if policy == "brake" else program.settings.failsafe
 
 
 def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
@@ -139,13 +138,6 @@ def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
     return {
         name: float(values[k]) for name, k in column_index(program.model.command).items() if not np.isnan(values[k])
     }
-
-
-def next_timeout(program: FleetProgram) -> int:
-    """Return the tick at which the next command of the fleet times out; NEVER if none does."""
-    fleet = program.fleet
-    waiting = fleet.tables["expires"][: fleet.n][fleet.tables["failed"][: fleet.n] == 0]
-    return int(waiting.min()) if len(waiting) else NEVER
 
 
 def fail_silent(program: FleetProgram, tick: int) -> Ints:
@@ -157,7 +149,7 @@ def fail_silent(program: FleetProgram, tick: int) -> Ints:
     for k in np.flatnonzero(~np.isnan(values)):
         fleet.command[k, rows] = values[k]
     fleet.tables["failed"][rows] = 1
-    program.expires_from = next_timeout(program)
+    program.control.find_timeout()
     return rows
 
 
@@ -166,7 +158,7 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, world: Wo
 
     Without a world, poses below the ground are not refused.
     """
-    if program.carried:
+    if program.control.placed_by_mission:
         raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
     if program.fmus is not None:
         raise PaddockError(f"{place.target!r} is moved by an FMU: it cannot be placed")
@@ -197,7 +189,7 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, world: Wo
 def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, world: World) -> None:
     """Set the states of vehicles that start at these poses; their commands, sensors and parameters stay."""
     fleet = program.fleet
-    varied = {name: fleet.tables[VARYING][k, rows] for k, name in enumerate(program.varying)}
+    varied = {name: fleet.tables[VARYING][k, rows] for k, name in enumerate(program.parameters.varying)}
     fleet.state[:, rows] = placed_states(program, np.atleast_2d(place.pose), place.speed, world, varied)
     program.forget_poses()
 

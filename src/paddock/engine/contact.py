@@ -179,7 +179,7 @@ class ContactStage:
             state = program.model.state(*np.take(fleet.state, rows, axis=1))
             with users_code():
                 after = vectorised(program.model.bumped)(
-                    state, program.parameter_tuple(rows), Bump(*bump[:, moved[places]])
+                    state, program.parameters.fields(rows), Bump(*bump[:, moved[places]])
                 )
             for row, values in enumerate(after):
                 fleet.state[row, rows] = values
@@ -254,7 +254,7 @@ class ContactStage:
 
     def disarm(self, program: FleetProgram, row: int, why: str, tick: int) -> None:
         """Keep a vehicle that has crashed disarmed until it is placed; no effect on others and twice."""
-        if program.contact is None or ARMED not in column_index(program.model.command):
+        if program.settings.contact is None or ARMED not in column_index(program.model.command):
             return
         table = program.fleet.tables[CONTACT]
         if table[LAST["disarmed"], row] == 0.0:
@@ -266,7 +266,7 @@ class ContactStage:
         """The fleets with vehicles that crashes have disarmed, and their rows."""
         _ = self.roster
         if self._disarmed is None:
-            able = [p for p in self.programs.values() if p.contact and ARMED in column_index(p.model.command)]
+            able = [p for p in self.programs.values() if p.settings.contact and ARMED in column_index(p.model.command)]
             rows = [np.flatnonzero(p.fleet.tables[CONTACT][LAST["disarmed"], : p.fleet.n]) for p in able]
             self._disarmed = [
                 (program, disarmed) for program, disarmed in zip(able, rows, strict=True) if len(disarmed)
@@ -275,7 +275,7 @@ class ContactStage:
 
     def repair(self, program: FleetProgram, rows: Ints) -> None:
         """Let vehicles that are placed be armed again."""
-        if program.contact is not None:
+        if program.settings.contact is not None:
             program.fleet.tables[CONTACT][LAST["disarmed"], rows], self._disarmed = 0.0, None
 
     # overlap ----------------------------------------------------------------------------------------------------------

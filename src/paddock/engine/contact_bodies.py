@@ -64,14 +64,14 @@ class Roster:
         self.parts: list[Part] = []
         tables, layers, ignored, first = [], [], [], 0
         for program in programs.values():
-            if program.contact is None or program.carried or not program.fleet.n:
+            if program.settings.contact is None or program.control.placed_by_mission or not program.fleet.n:
                 continue
             table, falls = _constants(program, settings)
             rows = column_index(program.model.state)
             self.parts.append(Part(program, first, program.fleet.n, falls, (rows["x"], rows["y"], rows["z"])))
             tables.append(table)
-            layers.append(program.contact.layer)
-            ignored.append(set(program.contact.ignores))
+            layers.append(program.settings.contact.layer)
+            ignored.append(set(program.settings.contact.ignores))
             first += program.fleet.n
         self.moving = first
         self.constants = np.concatenate([np.zeros((ROW.size, 0)), *tables, obstacles], axis=1)
@@ -124,15 +124,15 @@ def bodies_of(program: FleetProgram) -> Any:
     """Return the bodies of a fleet in the order of its members, a `Body` whose fields are arrays (n,)."""
     assert program.model.body is not None
     with users_code():
-        values = vectorised(program.model.body)(program.parameter_tuple(program.fleet.rows))
+        values = vectorised(program.model.body)(program.parameters.fields(program.fleet.rows))
     columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (program.fleet.n,)) for value in values]
     return Body(*columns)
 
 
 def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats, bool]:
     """Return the columns of the table of bodies that do not change, and whether the bodies fall."""
-    assert program.contact is not None
-    n, chosen, body = program.fleet.n, program.contact, bodies_of(program)
+    assert program.settings.contact is not None
+    n, chosen, body = program.fleet.n, program.settings.contact, bodies_of(program)
     table = np.zeros((ROW.size, n))
     table[ROW.lightness], table[ROW.lightness + 1] = 1.0 / body.mass, (1.0 - body.planar) / body.mass
     table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])

@@ -5,6 +5,7 @@ dependencies in its constructor, so the order of construction below is the order
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddock.compute.prepare import Progress, prepare_kernels
@@ -16,8 +17,6 @@ from paddock.engine.clock_thread import ClockThread
 from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets
-from paddock.engine.frames import NamedFrames
-from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
 from paddock.engine.pacing import Pacer
 from paddock.engine.pipeline import PublishStage
@@ -45,6 +44,15 @@ class PreparedRun(NamedTuple):
     made_for: tuple[Scenario, int]  # the scenario of the run, and the number of autopilots that have joined
 
 
+@dataclass(eq=False)
+class RunListeners:
+    """Functions that are called with a run; programs add theirs."""
+
+    restart: list[Callable[[str], None]] = field(default_factory=list)  # with "reset" or "restore"
+    close: list[Callable[[], None]] = field(default_factory=list)  # when the simulation is closed
+    idle: list[Callable[[], None]] = field(default_factory=list)  # between slices of a run, also while it is paused
+
+
 class Engine:
     """All parts of one simulation. One thread drives it at a time; any thread may post actions (`applier.post`)."""
 
@@ -58,36 +66,28 @@ class Engine:
         self.scenario = scenario
         self.world = world = new_world(scenario)
         self.events = EventLog(world)
-        self.log = ActionLog()
         self.mailbox = Mailbox(world)
         kinematic = scenario.mission is not None and scenario.mission.execute == "kinematic"
-        self.mission_stage = MissionStage(world.clock, kinematic, scenario.every.behaviour)
-        self.fleets = Fleets(scenario, world, self.events, device, self.mission_stage.fleet_built)
+        mission = MissionStage(world.clock, kinematic, scenario.every.behaviour)
+        self.fleets = Fleets(scenario, world, self.events, device, mission.fleet_built)
         self.programs = self.fleets.programs
-        self.contact = ContactStage(scenario, world, self.programs, self.events)
-        self.rules = RulesStage(scenario, world, self.programs, self.events, self.contact)
-        self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, self.rules.show)
-        self.poses = self.publisher.poses
-        self.radio = RadioStage(scenario, world, self.programs, self.events, self.poses, self.mission_stage.damaged)
-        self.fleets.emptied += [self.radio.forget, self.mission_stage.fleet_removed]
-        self.autopilots = Autopilots()
-        self.claims = Claims(self.autopilots)
+        contact = ContactStage(scenario, world, self.programs, self.events)
+        rules = RulesStage(scenario, world, self.programs, self.events, contact)
+        self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, rules.show)
+        self.radio = RadioStage(scenario, world, self.programs, self.events, self.publisher.poses, mission.damaged)
+        self.fleets.emptied += [self.radio.forget, mission.fleet_removed]
+        self.claims = Claims(Autopilots())
         self.thread = ClockThread(self.claims.wake)
         self.applier = Applier(
-            *(world, self.mailbox, self.thread, self.fleets, self.events, self.log, self.claims),
-            *(self.mission_stage, self.publisher, self.contact, self.rules, self.radio),
+            *(world, self.mailbox, self.thread, self.fleets, self.events, ActionLog(), self.claims),
+            *(mission, self.publisher, contact, rules, self.radio),
         )
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
-        self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
-        pace, longest = scenario.clock.pace, self.barrier.longest_slice
+        pace, longest = scenario.clock.pace, self.stages.barrier.longest_slice
         self.pacer = Pacer(
             *(world.clock, self.advance, pace, self.thread, longest, self._between_slices, self.publisher.watch)
         )
-        self.frames = NamedFrames(world, self.poses, self.applier, self.thread)
-        self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # not part of the state
-        self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"
-        self.on_close: list[Callable[[], None]] = []  # called when the simulation is closed
-        self.on_idle: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
+        self.listeners = RunListeners()
         self._prepared = self._compiled = False
         self._digest: tuple[Scenario, str] | None = None  # of a scenario
         self._add_parts(world.state)
@@ -97,7 +97,7 @@ class Engine:
     @property
     def mission(self) -> "MissionRun | None":
         """The mission of the present run; None without one."""
-        return self.mission_stage.mission
+        return self.stages.mission.mission
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
@@ -111,7 +111,7 @@ class Engine:
         guard = self.stages.guard
         if guard.failure:
             guard.look_again()
-        self.pipeline.advance(ticks)
+        self.stages.pipeline.advance(ticks)
         if guard.failure:
             raise NotFiniteError(f"the run has ended: {guard.failure}")
 
@@ -124,7 +124,8 @@ class Engine:
 
     def _add_parts(self, state: RunState) -> None:
         """Add the parts of the stages to the state of a run that begins."""
-        state.contact, state.race, state.radio = self.contact.fresh(), self.rules.fresh(), self.radio.fresh()
+        state.contact, state.race = self.stages.contact.fresh(), self.stages.rules.fresh()
+        state.radio = self.radio.fresh()
 
     def saved_state(self) -> dict[str, Any]:
         """Return the state as a tree; its arrays are valid until the next tick."""
@@ -152,8 +153,8 @@ class Engine:
             self.radio.messages.fitted()
         for fleet in self.world.fleets.values():
             _ = fleet.state
-        if self.autopilots.states is not None:
-            self.autopilots.states.write()
+        if self.claims.autopilots.states is not None:
+            self.claims.autopilots.states.write()
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:
@@ -171,11 +172,11 @@ class Engine:
         `apart`: the run continues in another thread, and the state is a client's. Kernels are compiled, and vehicles
         that are queued are built. A state that would end the run, because it diverges within a second, is refused.
         """
-        made_for, tree = (self.scenario, self.autopilots.joins), self._checked_state(saved)
+        made_for, tree = (self.scenario, self.claims.autopilots.joins), self._checked_state(saved)
         draft = Engine(self.scenario, self.fleets.device, populated=False)
         with refusing("saved state"):
-            if self.autopilots.states is not None and "autopilots" in tree:
-                self.autopilots.states.add_part(draft.world.state)
+            if self.claims.autopilots.states is not None and "autopilots" in tree:
+                self.claims.autopilots.states.add_part(draft.world.state)
             draft._load(tree)
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
@@ -187,7 +188,7 @@ class Engine:
 
     def prepare_reset(self, seed: int | None = None) -> PreparedRun:
         """Build the vehicles of the scenario at tick 0 and plan its mission, while another thread continues the run."""
-        made_for, scenario = (self.scenario, self.autopilots.joins), self.scenario
+        made_for, scenario = (self.scenario, self.claims.autopilots.joins), self.scenario
         if seed is not None:
             scenario = scenario.model_copy(update={"seed": seed})
         draft = Engine(scenario, self.fleets.device, prepared=False)
@@ -203,7 +204,7 @@ class Engine:
     def _take_over(self, prepared: PreparedRun) -> None:
         how, draft, made_for = prepared
         with self.applier.rebuilding:
-            if made_for[0] is not self.scenario or made_for[1] != self.autopilots.joins:
+            if made_for[0] is not self.scenario or made_for[1] != self.claims.autopilots.joins:
                 raise PaddockError(f"{how} refused: the run changed while its state was being built; try again")
             run, roster, self.scenario = self.world.run, self.world.roster_version, draft.scenario
             self.programs.clear()
@@ -211,22 +212,22 @@ class Engine:
             self.mailbox.clear()
             self.world.adopt(draft.world)
             self.radio.renew()
-            self.mission_stage.mission = draft.mission
+            self.stages.mission.mission = draft.mission
             if draft.mission is not None:
-                draft.mission.attach(self.world, self.fleets, self.events, self.poses, self.radio)
+                draft.mission.attach(self.world, self.fleets, self.events, self.publisher.poses, self.radio)
             self.applier.prepared = draft.applier.prepared
             self.applier.forget()
             self._prepared = True
             if how == "restore":
-                self.log.restart(self.world.clock.tick)
+                self.applier.log.restart(self.world.clock.tick)
             else:
                 self.world.state.run, self.world.state.roster_version = run + 1, roster + 1
                 self.stages.guard.discarded = 0
-                self.log.clear()
+                self.applier.log.clear()
                 self.events.notify()
-            if self.autopilots.states is not None:
-                self.autopilots.states.read()
-            for listener in self.on_restart:
+            if self.claims.autopilots.states is not None:
+                self.claims.autopilots.states.read()
+            for listener in self.listeners.restart:
                 listener(how)
 
     def _checked_state(self, saved: bytes | dict[str, Any]) -> dict[str, Any]:
@@ -240,21 +241,21 @@ class Engine:
             raise PaddockError(f"saved with ticks at {shown} Hz, this simulation has {rate:g}")
         if type(scenario) is not str or scenario != self._scenario_digest():
             raise PaddockError("saved in another scenario: load that one and restore there")
-        if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
+        if self.claims.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop("autopilots", None)
         else:
-            self.autopilots.states.refuse_restore()
+            self.claims.autopilots.states.refuse_restore()
         return tree
 
     def _load(self, tree: dict[str, Any]) -> None:
         """Build the fleets of a saved state, and load it into them."""
-        mission = self.new_mission(tree["seed"])
+        mission = self._new_mission(tree["seed"])
         if mission is not None:
             mission.take_part(tree["mission"])
         self.fleets.rebuild(tree["fleets"])
         ended = isinstance(tree["failure"], str) and tree["failure"]
         load(self.world.state, tree, limited=not ended)
-        self.rules.check()
+        self.stages.rules.check()
         self.fleets.renew()
         if self.radio.active:
             self.radio.renew()
@@ -274,13 +275,13 @@ class Engine:
             self._add_parts(state)
             self.world.replace(state)
             self.stages.guard.discarded = 0
-            for part in (self.mailbox, self.log, self.applier.prepared):
+            for part in (self.mailbox, self.applier.log, self.applier.prepared):
                 part.clear()
             self.radio.renew()
             self._populate(prepared=True)
-            if self.autopilots.states is not None:
-                self.autopilots.states.read()
-            for listener in self.on_restart:
+            if self.claims.autopilots.states is not None:
+                self.claims.autopilots.states.read()
+            for listener in self.listeners.restart:
                 listener("reset")
 
     def close(self) -> None:
@@ -290,23 +291,23 @@ class Engine:
         self.thread.close()
         for claim in self.claims.active:
             claim.release()
-        while self.on_close:
-            self.on_close.pop()()
+        while self.listeners.close:
+            self.listeners.close.pop()()
 
-    def new_mission(self, seed: int) -> "MissionRun | None":
+    def _new_mission(self, seed: int) -> "MissionRun | None":
         """Start another run of the scenario's mission, before the fleets are built; None without a mission."""
         if self.scenario.mission is None:
             return None
         from paddock.engine.mission.run import MissionRun
 
         scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
-        run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses, self.radio)
-        self.mission_stage.mission, self.world.state.mission = run, run.state
+        run = MissionRun(scenario, self.world, self.fleets, self.events, self.publisher.poses, self.radio)
+        self.stages.mission.mission, self.world.state.mission = run, run.state
         return run
 
     def _populate(self, prepared: bool) -> None:
         """Add all vehicles of the scenario at tick 0."""
-        self.new_mission(self.scenario.seed)
+        self._new_mission(self.scenario.seed)
         self.fleets.populate()
         self.applier.forget()
         self._prepared = False
@@ -318,8 +319,8 @@ class Engine:
             self.mission.begin()
         if any(program.sensors for program in self.programs.values()):
             self._compile(progress)
-        self.contact.check_start()
-        self.rules.begin()
+        self.stages.contact.check_start()
+        self.stages.rules.begin()
         self.stages.sense.run(self.world.clock.tick)
         self.radio.begin()
         self._prepared = True
@@ -332,13 +333,8 @@ class Engine:
         """Serve other threads between two slices of ticks."""
         self.publisher.serve()
         self.thread.serve()
-        for call in self.on_idle:
+        for call in self.listeners.idle:
             call()
-
-    def _time_after_reset(self) -> float:
-        """Return the simulation time, s, after waiting for a reset that is going on."""
-        with self.applier.rebuilding:
-            return self.world.clock.time
 
 
 def scenario_digest(scenario: Scenario) -> str:

@@ -16,9 +16,8 @@ import numpy as np
 
 from paddock.compute.prepare import prepare_kernels
 from paddock.engine.build import Arrival, Place, admit, arrival, build_program, check_target, settle, take_ids
-from paddock.engine.commands import next_timeout
 from paddock.engine.events import EventLog
-from paddock.engine.overrides import FleetOverrides, OverrideState
+from paddock.engine.fleet_control import OverrideState
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
@@ -191,9 +190,7 @@ class Fleets:
         for program in self.programs.values():
             if program.fmus is not None:
                 program.fmus.load(program)
-            if program.fleet.overrides is not None:
-                program.overrides = FleetOverrides(program, self.world.track)
-            program.expires_from = next_timeout(program)
+            program.control.load(self.world.track)
 
     def _build(self, entry: VehicleEntry, place: Place) -> FleetProgram:
         program = build_program(self.world, self.scenario, entry, place, self.device)
@@ -278,9 +275,9 @@ class Fleets:
         if given.keys() - MORE_VEHICLES:
             wrong = sorted(given.keys() - MORE_VEHICLES)[0]
             raise PaddockError(f"new members of {name!r} take {', '.join(sorted(MORE_VEHICLES))}; not {wrong!r}")
-        same = {key: program.entry[key] for key in ("model", "fmu") if key in program.entry}
+        same = {key: program.settings.entry[key] for key in ("model", "fmu") if key in program.settings.entry}
         entry = read_entry({**same, **given, "name": name})
-        return program, entry.model_copy(update={"spread": program.entry.get("spread", {})})
+        return program, entry.model_copy(update={"spread": program.settings.entry.get("spread", {})})
 
     def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:
         self.world.state.roster_version += 1
@@ -309,7 +306,7 @@ def vehicle_bytes(program: FleetProgram) -> int:
     tables: int = sum(table.itemsize * (table.size // table.shape[-1]) for table in fleet.tables.values())
     sensing = sum(sensor.nbytes // sensor.capacity for sensor in sensors)
     poses = WORD * (len(column_index(Pose)) + SEARCH_VALUES)
-    layout = program.layout()
+    layout = program.published.layout()
     public = (WORD * len(layout.columns) + sum(array.nbytes(1) for array in layout.arrays)) * SNAPSHOT_COPIES
     placing = WORD * PLACING_ARRAYS * len(column_index(program.model.state))
     return tables + sensing + poses + public + placing

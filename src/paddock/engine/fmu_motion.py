@@ -68,13 +68,13 @@ class FmuMotion:
 
     def _started(self, program: FleetProgram, row: int) -> RunningFmu:
         vehicle, state = self.vehicle, program.fleet.state[:, row]
-        values = {one: float(program.parameter_column(name)[row]) for name, one in vehicle.parameters.items()}
+        values = {one: float(program.parameters.column(name)[row]) for name, one in vehicle.parameters.items()}
         values |= {one: float(state[self._columns.index(f"start_{name}")]) for name, one in vehicle.start.items()}
         around = dict(zip(column_index(Environment), self._environment.tolist(), strict=False))
         values |= {one: around[name] for name, one in vehicle.environment.items()}
         values |= dict(zip(vehicle.inputs, program.fleet.tables["command"][:, row].tolist(), strict=True))
         instance = FmuInstance(vehicle.file)
-        instance.begin(float(program.parameter_column(START_TIME)[row]), values)
+        instance.begin(float(program.parameters.column(START_TIME)[row]), values)
         return RunningFmu(instance, program.fleet.name)
 
     def close(self, fleet: Fleet, rows: Ints) -> None:

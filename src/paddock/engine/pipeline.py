@@ -12,6 +12,7 @@ from typing import Protocol
 
 from paddock.engine.clock_thread import MOMENT, ClockThread
 from paddock.engine.program import FleetProgram
+from paddock.engine.published import SnapshotParts
 from paddock.errors import PaddockError, whole_number
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
@@ -178,7 +179,7 @@ class PublishStage:
         self._show_race()
         blocks, arrays, finish = self.writer.begin_all(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block, more in zip(self.programs.values(), blocks, arrays, strict=True):
-            program.write_block(block, self.world.environment, tick, more)
+            program.published.write(block, SnapshotParts(tick, self.world.environment, more))
         self._latest = self._published = finish()
         return self._latest
 
@@ -218,7 +219,7 @@ class PublishStage:
     def layout(self) -> Layout:
         """Return the layout of a snapshot's buffer; it changes when vehicles are added or removed."""
         if self._layout is None or self._layout.roster != self.world.roster_version:
-            fleets = tuple(program.layout() for program in self.programs.values())
+            fleets = tuple(program.published.layout() for program in self.programs.values())
             self._layout = Layout(fleets, self.world.roster_version)
         return self._layout
 

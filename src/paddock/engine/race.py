@@ -118,7 +118,7 @@ class RulesStage:
         chosen = self.scenario.rules.vehicles
         members = []
         for program in self.programs.values():
-            if not program.races:
+            if not program.settings.races:
                 continue
             fleet = program.fleet
             whole = chosen is None or fleet.name in chosen
@@ -150,14 +150,13 @@ class RulesStage:
         self._parts: list[tuple[FleetProgram, Ints, Ints]] = []  # program, its rows, numbers of the cars
         self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.race.ids)))
         for program in self.programs.values():
-            if not program.races:
+            if not program.settings.races:
                 continue
             ids = program.fleet.ids
             rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in place], np.int64)
             cars = np.array([place[number] for number in ids[rows].tolist()], np.int64)
             self._parts.append((program, rows, cars))
-            self._shapes[:, cars] = shapes_of(program.model.body, program.parameter_tuple(), program.fleet.n)[:, rows]
-            program.race = np.zeros((len(SHOWN), program.fleet.n))
+            self._shapes[:, cars] = shapes_of(program.model.body, program.parameters.fields(), program.fleet.n)[:, rows]
         self._present = np.isin(self.race.ids, [number for number, _, _ in vehicles])
         self._poses = np.full((13, len(self.race.ids)), np.nan)
         gates, cones = len(self.course.gates), len(self.course.cones)
@@ -177,7 +176,7 @@ class RulesStage:
 
     def placed(self, program: FleetProgram, rows: Ints) -> None:
         """Follow vehicles that were placed from there on: a jump crosses no gate."""
-        if self.active and program.races:
+        if self.active and program.settings.races:
             cars = np.flatnonzero(np.isin(self.race.ids, program.fleet.ids[rows]))
             self.race.table[timing.KNOWN, cars] = 0.0
             self._version = (-1, -1)
@@ -437,9 +436,8 @@ class RulesStage:
         columns = self.columns()
         values = np.stack([columns[name] for name in SHOWN])
         for program, rows, cars in self._parts:
-            shown = program.race
-            assert shown is not None
-            shown[-1] = HIDDEN
+            shown = program.published.race
+            shown[:-1], shown[-1] = 0.0, HIDDEN
             shown[:, rows] = values[:, cars]
 
     def standings(self) -> Standings:

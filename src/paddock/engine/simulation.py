@@ -8,7 +8,8 @@ from paddock.engine.barrier import Claim, Handler, OnRequest, answering
 from paddock.engine.behaviours import road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine
-from paddock.engine.overrides import fleet_routes
+from paddock.engine.frames import NamedFrames
+from paddock.engine.markers import MarkerBoard
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, PaddockError, whole_number
@@ -55,7 +56,7 @@ class Simulation:
     @property
     def race(self) -> "RaceControl | None":
         """The race of the section `rules`: `standings()`; None without one."""
-        return RaceControl(self.engine) if self.engine.rules.active else None
+        return RaceControl(self.engine) if self.engine.stages.rules.active else None
 
     @property
     def radio(self) -> RadioControl:
@@ -171,7 +172,7 @@ class Vehicles:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.autopilots = engine.autopilots  # those that fly vehicles: `join`, `leave`, `status`
+        self.autopilots = engine.claims.autopilots  # those that fly vehicles: `join`, `leave`, `status`
 
     def place(
         self, target: str | int, pose: Sequence[Any] | Floats, speed: Any = 0.0, *, at_tick: int | None = None
@@ -208,7 +209,7 @@ class Control:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.log = engine.log  # the actions that were applied: `entries`, `complete`
+        self.log = engine.applier.log  # the actions that were applied: `entries`, `complete`
 
     def claim(
         self,
@@ -258,8 +259,9 @@ class SimulationWorld:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.markers = engine.markers  # `put`, `remove`, `show`: they never change the run
-        self.frames = engine.frames  # named frames: `set`, `transform`
+        self.frames = NamedFrames(engine.world, engine.publisher.poses, engine.applier, engine.thread)
+        self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # not part of the state
+        engine.listeners.restart.append(self.markers.restart)
 
     @property
     def track(self) -> Track | None:
@@ -267,10 +269,16 @@ class SimulationWorld:
         found: Track | None = self._engine.world.track
         return found
 
+    def _time_after_reset(self) -> float:
+        """Return the simulation time, s, after waiting for a reset that is going on."""
+        with self._engine.applier.rebuilding:
+            return self._engine.world.clock.time
+
     def scenery(self, side: int = 128) -> dict[str, Any]:
         """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
         programs = list(self._engine.programs.values())
-        roads = road_trees(one.behaviour.setup for one in programs if one.behaviour is not None)
+        behaviours = [program.control.behaviour for program in programs]
+        roads = road_trees(behaviour.setup for behaviour in behaviours if behaviour is not None)
         return {**scenery_with_track(self._engine.scenario, side), "roads": roads}
 
 
@@ -291,8 +299,8 @@ class Behaviours:
     def overrides(self) -> list[BehaviourOverride]:
         """Return the overrides in force: ids of the vehicles, name and options of the behaviour."""
         self._engine.thread.refuse_elsewhere("overrides()")
-        tables = [program.overrides for program in self._engine.programs.values() if program.overrides is not None]
-        return [override for table in tables for override in table.listed()]
+        programs = self._engine.programs.values()
+        return [override for program in programs for override in program.control.listed()]
 
     def routes(self) -> list[PlannedRoute]:
         """Return the paths and points that vehicles follow."""
@@ -301,7 +309,7 @@ class Behaviours:
     def routes_later(self) -> Callable[[], list[PlannedRoute]]:
         """Return a function that computes the paths and points which vehicles follow now, for any thread to call."""
         self._engine.thread.refuse_elsewhere("routes()")
-        own = [route for program in self._engine.programs.values() for route in fleet_routes(program)]
+        own = [route for program in self._engine.programs.values() for route in program.control.routes()]
         ahead = [] if self._engine.mission is None else self._engine.mission.routes_ahead()
         return lambda: [*own, *(line for route in ahead for line in route.points())]
 
@@ -373,7 +381,7 @@ class RaceControl:
     def standings(self) -> Standings:
         """Return the standings at this tick: a row per car, the first one first, with laps, sectors and penalties."""
         self._engine.thread.refuse_elsewhere("race")
-        return self._engine.rules.standings()
+        return self._engine.stages.rules.standings()
 
 
 def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | None = None) -> Simulation:
@@ -387,5 +395,5 @@ def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | Non
         mailbox.post(posted.action, posted.tick, posted.source)
     sim.step(ticks)
     if mailbox.next_tick(ticks) == ticks:  # vehicles that were added or removed after the last tick
-        sim.engine.stages.latch.run(ticks)
+        sim.engine.applier.run(ticks)
     return sim

@@ -7,7 +7,6 @@ Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones and 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -22,11 +21,12 @@ from paddock.engine.barrier import Checked, Claim, Claims, CommandRequest
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
-from paddock.engine.contact import DisarmStage
+from paddock.engine.contact import ContactStage, DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
 from paddock.engine.program import FleetProgram
+from paddock.engine.race import RulesStage
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import Run
@@ -54,8 +54,9 @@ class AssembledTick(NamedTuple):
 
     pipeline: Pipeline
     barrier: BarrierStage
-    latch: LatchStage
-    behave: BehaveStage
+    mission: MissionStage
+    contact: ContactStage
+    rules: RulesStage
     sense: SenseStage
     guard: GuardStage
 
@@ -65,7 +66,6 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     world, programs, events, mission = applier.world, applier.programs, applier.events, applier.mission
     publish, poses = applier.publisher, applier.publisher.poses
     barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
-    latch = LatchStage(mailbox, applier)
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move, applier.radio)
     guard = GuardStage(world, programs, move, events, applier, scenario.on_nan)
@@ -74,8 +74,8 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     before = (
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
-        latch,  # apply the actions of the mailbox, and the failsafe where commands have timed out
-        *(() if mission.kinematic else (mission,)),  # follow progress, replan, set routes
+        applier,  # apply the actions of the mailbox, and the failsafe where commands have timed out
+        *(() if scenario.mission is None or mission.kinematic else (mission,)),  # follow progress, replan, set routes
         behave,  # behaviours turn poses into commands
         *(() if contact.settings is None else (DisarmStage(contact),)),  # drones that have crashed stay disarmed
     )
@@ -93,7 +93,8 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         *(() if radio.heartbeats is None else (radio.heartbeats,)),  # of the scenario's ground station for autopilots
         publish,  # watchers get a snapshot
     )
-    return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)
+    pipeline = Pipeline(world.clock, before, move, after)
+    return AssembledTick(pipeline, barrier, mission, contact, rules, sense, guard)
 
 
 @dataclass(eq=False, repr=False)
@@ -171,32 +172,6 @@ class BarrierStage:
         return [(CommandAction(vehicle, inputs), ()) for vehicle, inputs in wanted.items() if inputs]
 
 
-@dataclass(eq=False, repr=False)
-class LatchStage:
-    """Applies posted actions, commands that arrive over the radio, and the failsafe where commands have timed out."""
-
-    mailbox: Mailbox
-    applier: Applier
-    name = "latch"
-
-    def due(self, tick: int) -> int:
-        """Return the tick of the next action or timeout."""
-        waiting = self.mailbox.next_tick(tick)
-        if waiting == tick:
-            return tick
-        carried = self.applier.radio.uplink.due(tick)
-        return max(tick, min(self.applier.next_timeout(), carried, NEVER_DUE if waiting is None else waiting))
-
-    def run(self, tick: int) -> None:
-        """Apply actions first: a command that arrives in time prevents the failsafe."""
-        for posted in self.mailbox.due(tick):
-            self.applier.take_up(posted)
-        if self.applier.radio.uplink.due(tick) <= tick:
-            self.applier.carry_commands(tick)
-        if self.applier.next_timeout() <= tick:
-            self.applier.apply_timeouts()
-
-
 class MissionStage:
     """Runs the mission of the present run, if there is one, at a fixed rate of simulated time."""
 
@@ -265,7 +240,7 @@ class BehaveStage:
     def due(self, tick: int) -> int:
         """Return the next multiple of the period, if any vehicle has a behaviour."""
         for program in self.programs.values():
-            if program.acts:
+            if program.control.acts:
                 return every(tick, self.period)
         return NEVER_DUE
 
@@ -275,19 +250,11 @@ class BehaveStage:
         rate = max(1, round(self.world.clock.rate / self.period))
         renew = (tick // self.period) % rate == 0  # places of relays, once per second
         heard = RadioSenses(self.radio, self.poses, tick, renew) if self.radio.active else None
+        report_lost = partial(self._report_lost, tick)
         for program in self.programs.values():
-            if program.overrides is not None:
-                program.overrides.run(self.world, self.poses, dt, partial(self._report_lost, tick), heard)
-                self._raise(program, program.overrides.broken())
-            elif program.behaviour is not None:
-                lost = program.behaviour.run(self.world, self.poses, program.parameters, dt, None, heard)
-                self._report_lost(tick, program.fleet.name, lost)
-                if program.behaviour.broken:
-                    self._raise(program, program.behaviour.broken)
-
-    def _raise(self, program: FleetProgram, broken: Iterable[tuple[int, str]]) -> None:
-        """Raise alarms about decisions that are not finite; the tick ends with them."""
-        self.move.decisions += [(program, Alarm(1, row, NOT_FINITE, detail)) for row, detail in broken]
+            program.control.run(self.world, self.poses, dt, report_lost, heard)
+            for row, detail in program.control.broken():  # the tick ends with these alarms
+                self.move.decisions.append((program, Alarm(1, row, NOT_FINITE, detail)))
 
     def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
         reported = self.world.state.lost_targets
@@ -351,7 +318,7 @@ class MoveStage:
             fleet = program.fleet
             if program.fmus is not None or not fleet.n:
                 continue
-            ticks = max(1, min(round(rate), TRIED_STEPS // (fleet.n * program.substeps)))
+            ticks = max(1, min(round(rate), TRIED_STEPS // (fleet.n * program.settings.substeps)))
             before = fleet.state[:, : fleet.n].copy()
             alarms = program.move(ticks, self.world.environment, rate)
             fleet.state[:, : fleet.n] = before
@@ -466,7 +433,7 @@ class SenseStage:
                 poses = self.poses(fleet.name) if fleet.in_order else program.pose_block(tick)
                 streams = fleet.tables["streams"]
                 for sensor in due:
-                    seen = program.seen(sensor, environment)
+                    seen = program.sensor_inputs.read(sensor.sensor, environment)
                     if around is None and sensor.arrays:
                         around = self.surroundings.at(tick)
                     sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids)

@@ -18,12 +18,7 @@ __all__ = ["Batch", "PaddockEnv", "PaddockVectorEnv", "env_id", "find_task", "pa
 
 __getattr__ = lazy_names(
     __name__,
-    {
-        "Batch": "batch",
-        "PaddockEnv": "environments",
-        "PaddockVectorEnv": "environments",
-        "parallel_env": "parallel",
-    },
+    {"Batch": "batch", "parallel_env": "parallel"} | dict.fromkeys(("PaddockEnv", "PaddockVectorEnv"), "environments"),
 )
 
 from gymnasium.envs.registration import register, registry

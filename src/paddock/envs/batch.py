@@ -19,18 +19,18 @@ from paddock.compute.threads import SERIAL_BELOW
 from paddock.compute.twin import vectorised
 from paddock.contact.bodies import CONTACT, LastContact
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
-from paddock.engine.program import VARYING
+from paddock.engine.fleet_settings import VARYING
 from paddock.engine.simulation import Simulation
 from paddock.envs.task import LearningTask, TaskCourse, Verdict
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import InvalidValueError, unknown_name, whole_number
 from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.contact import ContactSection
 from paddock.scenario.problems import ScenarioError, dotted
 from paddock.vehicles.model import Placement
 from paddock.world.columns import Floats, Pose, column_index, columns_of, defaults_of
 from paddock.world.ground import LEVEL
+from paddock.world.layout import Ints
 
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Float32s = NDArray[np.float32]
 FLEET = "vehicles"
@@ -59,11 +59,6 @@ def scenario_of(task: LearningTask, model: str, worlds: int, rate: float, fields
         raise ScenarioError(line.removeprefix("vehicles[0].") for line in error.problems) from None
 
 
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number, of Python or of NumPy."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _checked_rate(rate: Any) -> float:
     if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not 0.0 < rate < np.inf:
         raise InvalidValueError(f"rate: ticks per second, a number above 0 Hz, not {rate!r}")
@@ -78,9 +73,7 @@ class Batch:
     """
 
     def __init__(self, task: LearningTask, worlds: int, players: int = 1, **values: Any) -> None:
-        if not is_whole(worlds) or worlds < 1:
-            raise InvalidValueError(f"the number of worlds must be a whole number >= 1, not {worlds!r}")
-        worlds = int(worlds)
+        worlds = whole_number("the number of worlds must be a whole number >= 1", worlds, low=1)
         self.task, self.worlds, self.players = task, worlds, players
         self.size = players + task.scripted  # vehicles of a world
         self.n = worlds * self.size
@@ -88,17 +81,13 @@ class Batch:
         if model not in (task.model, *task.levels):
             raise unknown_name(f"model of {task.name}", str(model), (task.model, *task.levels))
         rate, ticks = values.pop("rate", None), values.pop("ticks", None)
-        self.rate, self.ticks = (
-            _checked_rate(task.rate if rate is None else rate),
-            task.ticks if ticks is None else ticks,
-        )
-        if not is_whole(self.ticks) or self.ticks < 1:
-            raise InvalidValueError(f"ticks: a step takes a whole number of ticks, at least 1, not {ticks!r}")
-        self.ticks = int(self.ticks)
+        self.rate = _checked_rate(task.rate if rate is None else rate)
+        rule = "ticks: a step takes a whole number of ticks, at least 1"
+        self.ticks = whole_number(rule, task.ticks if ticks is None else ticks, low=1)
         entry = {key: values.pop(key, None) for key in (*VEHICLE_KEYS, "world")}
         self.scenario = scenario_of(task, model, self.n, self.rate, entry)
         self.world = new_world(self.scenario)
-        self.program = build_program(self.world, self.scenario, self.scenario.vehicles[0], _place)
+        self.program = build_program(self.world, self.scenario, self.scenario.vehicles[0], _argument)
         self.model = self.program.model
         contact = bool(values.pop("contact", False))
         self.touching = TouchingMotion(task, self) if contact else None
@@ -128,7 +117,7 @@ class Batch:
         self.action = np.zeros((len(column_index(task.action)), n))
         self.verdict = np.zeros((len(column_index(Verdict)), n))
         self.observation = np.zeros((len(column_index(task.observation)), n))
-        self.varying = np.zeros((len(self.program.varying), n))
+        self.varying = np.zeros((len(self.program.parameters.varying), n))
         self.score_rows = {name: column_index(task.memory)[name] for name in task.scores}
         self.rows: Ints = np.arange(n)
         self.player_rows: Ints = self.rows[self.rows % self.size < self.players]
@@ -146,9 +135,9 @@ class Batch:
     def _compile(self) -> None:
         program, model = self.program, self.model
         self._start, self._act, self._judge, self._observe = (kernel(spec) for spec in self.task.specs())
-        self._step = kernel(model.step_spec(program.varying, parameters=program.parameter_values))
-        self._pose = kernel(model.pose_spec(program.varying))
-        arguments = Rows("at", Placement), Shared("parameters", model.parameters, program.varying), LEVEL
+        self._step = kernel(model.step_spec(program.parameters.varying, parameters=program.parameters.values))
+        self._pose = kernel(model.pose_spec(program.parameters.varying))
+        arguments = Rows("at", Placement), Shared("parameters", model.parameters, program.parameters.varying), LEVEL
         placing = KernelSpec(f"{model.name}-place", model.place, (*arguments, Rows("state", model.state, "write")))
         self._place: Kernel = kernel(placing)
         self._store_actions = store_actions.direct()
@@ -179,8 +168,8 @@ class Batch:
         draws = self.seeds[at], rows % self.size, self.episodes[at]
         placement, memory = np.zeros((len(column_index(Placement)), k)), np.zeros((len(self.memory), k))
         self._start(k, 1, *draws, self.options, self.course.table, placement, memory)
-        parameters: tuple[Floats, ...] = (self.program.parameter_values,)
-        if self.program.varying:
+        parameters: tuple[Floats, ...] = (self.program.parameters.values,)
+        if self.program.parameters.varying:
             varied = self._varied(*draws)
             self.varying[:, rows] = varied
             parameters = *parameters, varied
@@ -198,18 +187,18 @@ class Batch:
         """Draw the parameters that differ between worlds: normal about their value, clipped to their range."""
         columns, spread = columns_of(self.model.parameters), self.scenario.vehicles[0].spread
         made = []
-        for name in self.program.varying:
+        for name in self.program.parameters.varying:
             row = column_index(self.model.parameters)[name]
             draw = vectorised(normals)(seeds, agents, SPREAD_PURPOSE + row, episodes)[0]
-            value = self.program.parameter_values[row] * (1.0 + spread[name] * draw)
+            value = self.program.parameters.values[row] * (1.0 + spread[name] * draw)
             made.append(np.clip(value, columns[row].low, columns[row].high))
         return np.ascontiguousarray(made)
 
     @property
     def parameters(self) -> tuple[Floats, ...]:
         """The parameter arguments of the model's kernels."""
-        values = self.program.parameter_values
-        return (values, self.varying) if self.program.varying else (values,)
+        values = self.program.parameters.values
+        return (values, self.varying) if self.program.parameters.varying else (values,)
 
     def take_actions(self, actions: Any, alone: bool = False) -> None:
         """Check actions (players, columns) and keep them; an error names the first outside the action space.
@@ -227,14 +216,14 @@ class Batch:
         wrong = self._store_actions(numbers, self.player_rows, self.action)
         if wrong >= 0:
             i, k = divmod(wrong, len(self.action))
-            who = [f"{self.task.agent_name}_{i % self.players}"] if self.players > 1 else []
-            who += [] if alone else [f"world {i // self.players}"]
-            action, name = " of ".join(["action", *who]), list(column_index(self.task.action))[k]
+            owner = [f"{self.task.agent_name}_{i % self.players}"] if self.players > 1 else []
+            owner += [] if alone else [f"world {i // self.players}"]
+            action, name = " of ".join(["action", *owner]), list(column_index(self.task.action))[k]
             raise InvalidValueError(f"{action}: {name} must lie in -1 to 1, not {values[i, k]:g}")
 
     def _step_calls(self, direct: bool) -> tuple[Callable[[], Any], ...]:
         """Return what a step calls: act, move, pose, judge; `direct` as of `ready`."""
-        n, course, substeps = self.n, self.course.table, self.program.substeps
+        n, course, substeps = self.n, self.course.table, self.program.settings.substeps
         dt = 1.0 / (self.rate * substeps)  # the bits of a simulation's clock
         moved = self.state, self.command, *self.parameters, self.world.environment, dt, substeps
         judged = self.pose, self.memory, self.action, self._alarms, self.options, course, self.pose, self.rows
@@ -319,8 +308,8 @@ def ready(direct: bool, kernel: Kernel, *arguments: Any) -> Callable[[], Any]:
     return partial(kernel.watch, *arguments)
 
 
-def _place(*path: str | int) -> str:
-    """Return the place of a value, for errors: as the user wrote it, an argument of the environment."""
+def _argument(*path: str | int) -> str:
+    """Return the argument of the environment that has a value, for errors."""
     return dotted(path)
 
 
@@ -366,7 +355,7 @@ class TouchingMotion:
         fleet, n = self.program.fleet, batch.n
         fleet.state[:, rows] = batch.state[:, rows]
         fleet.tables[CONTACT][:, rows] = defaults_of(LastContact)[:, None]
-        if self.program.varying:
+        if self.program.parameters.varying:
             fleet.tables[VARYING][:, :n] = batch.varying
         self.program.forget_poses()
 

@@ -14,10 +14,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from paddock.envs.batch import Batch
+from paddock.envs.batch import Batch, Bools, Float32s
 from paddock.envs.task import Scene, find_task
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.world.columns import column_index
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name, whole_number
+from paddock.world.columns import Floats, column_index
+from paddock.world.layout import Ints
 
 RENDER_MODES = ("rgb_array",)
 SEEDS = 1 << 64
@@ -46,16 +47,12 @@ def checked_render_mode(mode: str | None) -> str | None:
 
 def checked_steps(steps: Any) -> int | None:
     """Return the length of an episode."""
-    if steps is not None and (not isinstance(steps, int | np.integer) or steps < 1):
-        raise InvalidValueError(f"max_episode_steps must be a whole number >= 1, not {steps!r}")
-    return None if steps is None else int(steps)
+    return None if steps is None else whole_number("max_episode_steps must be a whole number >= 1", steps, low=1)
 
 
 def checked_seed(seed: Any) -> int:
     """Return a seed; an error if it is not a whole number of 64 bits."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < SEEDS:
-        raise InvalidValueError(f"a seed must be a whole number >= 0 and < 2**64, not {seed!r}")
-    return int(seed)
+    return whole_number("a seed must be a whole number >= 0 and < 2**64", seed, SEEDS - 1)
 
 
 def checked_options(options: Any, valid: Collection[str] = ()) -> dict[str, Any]:
@@ -85,10 +82,7 @@ def rendered(batch: Batch, world: int) -> Any:
     return picture.pixels
 
 
-Observation = NDArray[np.float32]
-
-
-class PaddockEnv(gymnasium.Env[Observation, Observation]):
+class PaddockEnv(gymnasium.Env[Float32s, Float32s]):
     """One world of a task; keywords as of `Batch`. It equals a world of `PaddockVectorEnv` with the same seed.
 
     Without `max_episode_steps` an episode has no end by time: `gymnasium.make` adds that of the task.
@@ -107,7 +101,7 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
         self._most = checked_steps(max_episode_steps)
         self._seeded = self._running = False
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Any]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Float32s, Any]:
         """Begin an episode: the first one of a seed, or the next one."""
         checked_options(options)
         super().reset(seed=None if seed is None else checked_seed(seed))
@@ -119,7 +113,7 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
         self.batch.reset()
         return self.batch.observe()[0], self._info()
 
-    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Float32s, float, bool, bool, dict[str, Any]]:
         """Advance by one step; an action outside the action space is an error."""
         if not self._running:
             after = "the episode has ended" if self._seeded else "there is no episode yet"
@@ -140,11 +134,6 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
     def _info(self) -> dict[str, Any]:
         memory = self.batch.memory
         return {name: memory.item(row, 0) for name, row in self.batch.score_rows.items()}
-
-
-Floats = NDArray[np.float64]
-Float32s = NDArray[np.float32]
-Bools = NDArray[np.bool_]
 
 
 class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
@@ -223,12 +212,12 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
         self._ended = ended if self.autoreset_mode != AutoresetMode.SAME_STEP else np.zeros_like(ended)
         return observations, rewards, terminated, truncated, {**info, **self._info(self.batch.scores(), everywhere)}
 
-    def _begin(self, worlds: NDArray[np.int64], observations: Float32s) -> None:
+    def _begin(self, worlds: Ints, observations: Float32s) -> None:
         """Begin the next episode of worlds and put its first observations in their place."""
         self.batch.reset(worlds)
         observations[worlds] = self.batch.observe(worlds)
 
-    def _seeds(self, seed: Any) -> tuple[list[int], NDArray[np.int64]]:
+    def _seeds(self, seed: Any) -> tuple[list[int], Ints]:
         """Return the seeds that are given, and the worlds that they are for."""
         if seed is None:
             return [], np.zeros(0, np.int64)
@@ -275,7 +264,7 @@ def _autoreset(mode: AutoresetMode | str) -> AutoresetMode:
         raise unknown_name("autoreset mode", str(mode), names) from None
 
 
-def _scattered(values: Float32s, rows: NDArray[np.int64], count: int) -> NDArray[np.object_]:
+def _scattered(values: Float32s, rows: Ints, count: int) -> NDArray[np.object_]:
     """Return an array of objects with a value in each of the rows, None elsewhere."""
     scattered = np.full(count, None, dtype=object)
     scattered[rows] = np.fromiter(values, object, len(values))

@@ -8,7 +8,7 @@ from paddock.compute.philox import uniforms
 from paddock.compute.quaternion import axes, unrotate
 from paddock.envs.task import LearningTask
 from paddock.vehicles.parts.quad import ACRO, MOTORS, VELOCITY, Command
-from paddock.world.columns import Column, Environment, Pose, column_index
+from paddock.world.columns import Column, ColumnGroup, Environment, Pose, column_index, column_tuple
 
 ACTIONS = ("rates", "motors", "velocity")
 """What four actions mean: body rates and thrust, the thrust of each motor, or a velocity (the fourth turns)."""
@@ -25,15 +25,25 @@ class FlightAction(NamedTuple):
     thrust: Annotated[float, Column("", "0 hovers, 1 is full; motors: rear right; velocity: up", -1.0, 1.0)]
 
 
-class FlightMotion(NamedTuple):
-    """Velocity and the world's up direction in body axes."""
+@column_tuple
+class FlightOptions(ColumnGroup):
+    """What actions mean."""
 
-    vx: float
-    vy: float
-    vz: float
-    up_x: float
-    up_y: float
-    up_z: float
+    action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
+    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.4
+    hover: Annotated[float, Column("", "share of full thrust that carries it: set from the vehicle", 0.0, 1.0)] = 0.2
+
+
+@column_tuple
+class FlightAttitude(ColumnGroup):
+    """Attitude and rates in body axes."""
+
+    up_x: Annotated[float, Column("", "the world's up direction", -1.1, 1.1)]
+    up_y: Annotated[float, Column("", "its part to the left", -1.1, 1.1)]
+    up_z: Annotated[float, Column("", "its part up", -1.1, 1.1)]
+    wx: Annotated[float, Column("rad/s", "roll rate", -40.0, 40.0)]
+    wy: Annotated[float, Column("rad/s", "pitch rate", -40.0, 40.0)]
+    wz: Annotated[float, Column("rad/s", "yaw rate", -40.0, 40.0)]
 
 
 def thrust_share(action: float, hover: float) -> float:
@@ -46,11 +56,7 @@ def thrust_share(action: float, hover: float) -> float:
 
 
 def fly(a: FlightAction, at: Pose, m: Any, o: Any) -> Command:
-    """Return the command of an action.
-
-    Of the options, `action` is its index in ACTIONS, `sticks` the deflection of the sticks at an action of 1, `hover`
-    the share of full thrust that carries the weight.
-    """
+    """Return the command of an action; the options have those of FlightOptions."""
     form, sticks, hover = o.action, o.sticks, o.hover
     # level axes of the heading, for velocities
     (fx, fy, _), _, _ = axes(at.qx, at.qy, at.qz, at.qw)
@@ -77,10 +83,11 @@ def fly(a: FlightAction, at: Pose, m: Any, o: Any) -> Command:
     )
 
 
-def body_motion(at: Pose) -> FlightMotion:
-    """Return velocity and up direction in body axes."""
+def body_motion(at: Pose) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """Return velocity (m/s), the world's up direction and rates (rad/s), each in body axes."""
     vx, vy, vz = unrotate(at.qx, at.qy, at.qz, at.qw, at.vx, at.vy, at.vz)
-    return FlightMotion(vx, vy, vz, *unrotate(at.qx, at.qy, at.qz, at.qw, 0.0, 0.0, 1.0))
+    up_x, up_y, up_z = unrotate(at.qx, at.qy, at.qz, at.qw, 0.0, 0.0, 1.0)
+    return vx, vy, vz, up_x, up_y, up_z, at.wx, at.wy, at.wz
 
 
 def spread_draws(seed: int, agent: int, purpose: int, episode: int) -> tuple[float, float]:
@@ -91,10 +98,10 @@ def spread_draws(seed: int, agent: int, purpose: int, episode: int) -> tuple[flo
 
 def hover_share(batch: Any) -> float:
     """Return the share of full thrust that carries the quadrotor of a batch, without the spread of its parameters."""
-    index, values = column_index(batch.model.parameters), batch.program.parameter_values
+    index, values = column_index(batch.model.parameters), batch.program.parameters.values
     gravity = batch.world.environment[column_index(Environment)["gravity"]]
     return float(values[index["mass"]] * gravity / (4.0 * values[index["thrust_max"]]))
 
 
 flight_task = partial(LearningTask, model="quad", preset="race", action=FlightAction, act=fly)
-"""Return a task for a racing quadrotor; its options have `action`, `sticks` and `hover`."""
+"""Return a task for a racing quadrotor, by default with the actions of this module."""

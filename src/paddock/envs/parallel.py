@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
-from numpy.typing import NDArray
 
-from paddock.envs.batch import Batch, is_whole
+from paddock.envs.batch import Batch, Float32s
 from paddock.envs.environments import (
     RENDER_MODES,
     NotResetError,
@@ -20,14 +19,12 @@ from paddock.envs.environments import (
     rendered,
 )
 from paddock.envs.task import LearningTask, find_task, task_names
-from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
+from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name, whole_number
 
 if find_spec("pettingzoo") is None:
     raise MissingFeatureError("paddock.envs.parallel needs PettingZoo: pip install 'paddock[envs]'")
 
 from pettingzoo import ParallelEnv
-
-Observation = NDArray[np.float32]
 
 
 def parallel_tasks() -> list[str]:
@@ -35,7 +32,7 @@ def parallel_tasks() -> list[str]:
     return [name for name in task_names() if find_task(name).agents > 1]
 
 
-class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: ignore[misc]
+class PaddockParallelEnv(ParallelEnv[str, Float32s, Float32s]):  # type: ignore[misc]
     """One world of a task for several vehicles; keywords as of `Batch`. A vehicle that has ended leaves the world."""
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "is_parallelizable": True}  # noqa: RUF012
@@ -48,10 +45,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
         max_episode_steps: int | None = None,
         **options: Any,
     ) -> None:
-        count = task.agents if agents is None else agents
-        if not is_whole(count) or count < 1:
-            raise InvalidValueError(f"agents must be a whole number >= 1, not {count!r}")
-        count = int(count)
+        count = whole_number("agents must be a whole number >= 1", task.agents if agents is None else agents, low=1)
         self.batch = Batch(task, 1, count, **options)
         self.metadata = {**self.metadata, "name": f"paddock_{task.name}"}
         self.render_mode = checked_render_mode(render_mode)
@@ -74,7 +68,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Float32s], dict[str, dict[str, Any]]]:
         """Begin an episode: the first one of a seed, or the next one; there are no options."""
         if seed is not None:
             self.batch.seed([checked_seed(seed)])
@@ -87,7 +81,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
 
     def step(
         self, actions: dict[str, Any]
-    ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Float32s], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Advance by one step with an action of every agent that has not ended."""
         if not self.agents:
             raise NotResetError("no agent is left: call reset() before step()" if self._seeded else NOT_YET)

@@ -15,7 +15,7 @@ from paddock.compute.math import maximum, minimum, sqrt
 from paddock.compute.routine import entry_point, parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import InvalidValueError, unknown_name, whole_number
 from paddock.sensing.cone_detection import look_for_cones
 from paddock.sensing.rays import MANY_BEAMS, Beams, beams_of, mounted, scan_vehicle
 from paddock.sensing.sensor import CONE, Around, Cones, FleetView
@@ -26,9 +26,9 @@ from paddock.track.lines import segment_near
 from paddock.track.track import BLUE, YELLOW
 from paddock.vehicles.model import Body
 from paddock.world.columns import Floats
+from paddock.world.layout import Ints
 from paddock.world.solids import BOX, NO_SOLIDS, SOLID, Solids, solids_of
 
-Ints = NDArray[np.int64]
 Float32s = NDArray[np.float32]
 X, Y, COSINE, SINE, LEFT, RIGHT, CURVATURE, ALONG = range(8)
 """Columns of a course: a point of the middle line (m), its direction, the widths (m), the curvature (1/m), the
@@ -268,8 +268,7 @@ share_scans = parallel_routine(_scan_shares, inline=True)
 
 def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
     """Return the view of a lidar of 270 degrees: distances over 30 m, 1 without a return, from right to left."""
-    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= 16384:
-        raise InvalidValueError(f"beams must be a whole number from 2 to 16384, not {count!r}")
+    count = whole_number("beams must be a whole number from 2 to 16384", count, 16384, low=2)
     beams, walls = (
         beams_of(LidarOptions(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)),
         boundary_walls(track),

@@ -50,7 +50,7 @@ from paddock.mavlink.messages import (
 )
 from paddock.mavlink.packets import AUTOPILOT, PacketWriter, Signing, mav, status_texts, wire_format
 from paddock.mavlink.protocols import DEGREE, LogProtocol, MissionProtocol, ParameterProtocol
-from paddock.mavlink.radio_path import RadioPath
+from paddock.mavlink.radio_path import RadioEnds, RadioPath
 
 PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 
@@ -74,20 +74,18 @@ class MavlinkHub:
         self.tcp_links: dict[int, TcpLink] = {}  # by system id
         self._turns: deque[SenderQueue] = deque()  # senders whose packets wait to be handled
         self._polls = 0
-        self._now_us = -1
+        self.now_us = -1  # simulated time
         self._contacted = False  # a packet has been received
-        self._serviced_us = -PERIOD_US
+        self.serviced_us = -PERIOD_US  # simulated time of the last poll
         self._polled = self._kept = self._moved = 0.0  # wall time
         if self.ports.shared_port is not None:
             shared = self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
             shared.number = 1
 
-    def add(
-        self, autopilot: BuiltInAutopilot, over_radio: "Callable[[MavlinkVehicle], RadioPath] | None" = None
-    ) -> "MavlinkVehicle":
+    def add(self, autopilot: BuiltInAutopilot, radio: RadioEnds | None = None) -> "MavlinkVehicle":
         """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use.
 
-        `over_radio` returns the radio path of its packets; None: they are neither delayed nor lost.
+        `radio`: over which its packets go; None: they are neither delayed nor lost.
         """
         sysid = autopilot.sysid
         if sysid in self.vehicles:
@@ -108,10 +106,8 @@ class MavlinkHub:
                 log.close()
             self._close_link(sysid)
             raise
-        vehicle = MavlinkVehicle(autopilot, log)
-        if over_radio is not None:
-            vehicle.path = over_radio(vehicle)
-        vehicle.now_us = max(self._now_us, 0)
+        vehicle = MavlinkVehicle(autopilot, log, radio)
+        vehicle.now_us = max(self.now_us, 0)
         for each in (link, self.links.get(0)):
             if each is not None:
                 each.vehicles[sysid] = vehicle
@@ -158,7 +154,7 @@ class MavlinkHub:
         5 ms of wall time, and peers receive heartbeats that are not logged.
         """
         wall = time.monotonic()
-        paused, self._now_us = now_us == self._now_us, now_us
+        paused, self.now_us = now_us == self.now_us, now_us
         if wall - self._kept >= HOUSEKEEPING_PERIOD:
             self._kept = wall
             for sysid, vehicle in self.vehicles.items():
@@ -175,25 +171,16 @@ class MavlinkHub:
                 self._work(now_us, wall, True)
             return
         self._moved = wall
-        if not 0 <= now_us - self._serviced_us < PERIOD_US:
+        if not 0 <= now_us - self.serviced_us < PERIOD_US:
             self._work(now_us, wall, False)
-
-    @property
-    def times_us(self) -> tuple[int, int]:
-        """Simulated time now, and of the last poll."""
-        return self._now_us, self._serviced_us
-
-    @times_us.setter
-    def times_us(self, times: tuple[int, int]) -> None:
-        self._now_us, self._serviced_us = times
 
     def idle(self) -> None:
         """Service while the simulation is paused or waits for another process."""
-        if self._now_us >= 0:
-            self.service(self._now_us)
+        if self.now_us >= 0:
+            self.service(self.now_us)
 
     def _work(self, now_us: int, wall: float, paused: bool) -> None:
-        if now_us < self._serviced_us:
+        if now_us < self.serviced_us:
             for vehicle in self.vehicles.values():
                 vehicle.restart(now_us)
         self._polled = wall
@@ -202,7 +189,7 @@ class MavlinkHub:
         if paused and not self._contacted:
             return  # no peer yet: the log must not depend on wall time
         if not paused:
-            self._serviced_us = now_us
+            self.serviced_us = now_us
         for vehicle in self.vehicles.values():
             vehicle.now_us = now_us
         self._receive([key.data for key, _ in ready], wall)
@@ -248,19 +235,21 @@ Handler = Callable[[Any, Sender], object]
 class MavlinkVehicle:
     """The MAVLink side of one autopilot. Not thread-safe: only the thread that ticks may use it."""
 
-    def __init__(self, autopilot: BuiltInAutopilot, log: BinaryIO | None = None) -> None:
-        """`log`: a .tlog of all packets, even without peers."""
+    def __init__(
+        self, autopilot: BuiltInAutopilot, log: BinaryIO | None = None, radio: RadioEnds | None = None
+    ) -> None:
+        """`log`: a .tlog of all packets, even without peers. `radio`: over which packets go; None: none is lost."""
         self.autopilot = autopilot
         self.sysid = autopilot.sysid
         self.links: list[MavlinkLink] = []
         self.now_us = 0
         self.failures = 0  # messages whose handler raised
-        self.path: RadioPath | None = None  # over which its packets go; None: none is lost
+        self.path = None if radio is None else RadioPath(radio, self)
         self.failed = ""  # the exception after which this vehicle is not served any more, until a restart
         self.log = log
-        self._writer = PacketWriter(self.sysid, AUTOPILOT)
+        self.writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
-        self._texts = 0
+        self.texts = 0  # number of the last text
         self._requests = False  # a peer has requested rates of its own
         self.vibration = VibrationMeter()
         self.signing = Signing(autopilot)
@@ -354,7 +343,7 @@ class MavlinkVehicle:
 
     def pack(self, message: Any, logged: bool = True) -> bytes:
         """Pack with the next sequence number and log, or without both."""
-        packet = self._writer.pack(message, logged)
+        packet = self.writer.pack(message, logged)
         if logged:
             self._write_log(packet)
         return packet
@@ -464,7 +453,7 @@ class MavlinkVehicle:
             fields = self.fields(id) if listeners or logged else None
             if fields is not None:
                 first = None if logged else listeners[0][1].sequences.get(self.sysid, 0)
-                packet = self._writer.pack_fields(id, fields, first)
+                packet = self.writer.pack_fields(id, fields, first)
                 if logged:
                     self._write_log(packet)
                 for link, peer in listeners:
@@ -476,18 +465,9 @@ class MavlinkVehicle:
         if wall - self._beat >= HEARTBEAT_PERIOD:
             self._beat = wall
             path, self.path = self.path, None  # wall time does not move packets on the radio
-            if path is None or path.connected:
+            if path is None or path.ends.connected:
                 self.send(self.encode(HEARTBEAT), logged=False)
             self.path = path
-
-    @property
-    def numbers(self) -> tuple[int, int]:
-        """Number of the next packet, and of the last text."""
-        return self._writer.sequence, self._texts
-
-    @numbers.setter
-    def numbers(self, numbers: tuple[int, int]) -> None:
-        self._writer.sequence, self._texts = numbers
 
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""
@@ -502,8 +482,8 @@ class MavlinkVehicle:
 
     def _notify(self, notice: Notice) -> None:
         if isinstance(notice, StatusText):
-            self._texts = self._texts % 65535 + 1
-            for message in status_texts(notice.severity, notice.text, self._texts):
+            self.texts = self.texts % 65535 + 1
+            for message in status_texts(notice.severity, notice.text, self.texts):
                 self.send(message)
         elif isinstance(notice, ItemReached):
             self.send(mav.MAVLink_mission_item_reached_message(notice.sequence))

@@ -228,21 +228,20 @@ class MavlinkLink:
         self.turns: deque[SenderQueue] = deque()  # those of all links of a hub
 
     def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
-        """Send a packet of a system to every peer, or to `only` one, with the next `flush`; `extra`: its CRC_EXTRA."""
+        """Send a packet of a system to every peer, or to `only` one, with the next `flush` or over its radio.
+
+        extra: CRC_EXTRA of the message.
+        """
+        vehicle, signing = self.vehicles[sysid], self.vehicles[sysid].signing
         for peer in (only,) if only is not None else tuple(self.peers.values()):
             number = peer.sequences.get(sysid, 0)
             peer.sequences[sysid] = (number + 1) % 256
-            signing = self.vehicles[sysid].signing
             signed = signing.sign(packet, number, extra, self.number) if signing.key else b""
-            self.transmit(sysid, peer, packet, signed or renumbered(packet, number, extra))
-
-    def transmit(self, sysid: int, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
-        """Queue a packet, numbered for a peer, or send it over the radio of its vehicle."""
-        vehicle = self.vehicles[sysid]
-        if vehicle.path is None:
-            self.queue(peer, numbered)
-        else:
-            vehicle.path.send(self, peer, packet, numbered)
+            numbered = signed or renumbered(packet, number, extra)
+            if vehicle.path is None:
+                self.queue(peer, numbered)
+            else:
+                vehicle.path.send(self, peer, packet, numbered)
 
     def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
         """Keep a packet for the next `flush`."""

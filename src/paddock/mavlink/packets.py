@@ -119,7 +119,10 @@ def read_stream(
     messages: list[Any] = []
     at = errors = 0
     rest = b""
-    while errors < MAX_ERRORS and (start := _next_marker(data, at)) >= 0:
+    while errors < MAX_ERRORS:
+        start = min((k for marker in MARKERS if (k := data.find(marker, at)) >= 0), default=-1)
+        if start < 0:
+            break
         packet, size = _frame(data, start)
         if not whole and len(packet) < size:
             rest = packet
@@ -140,11 +143,6 @@ def read_stream(
     counters.received += len(messages)
     counters.rejected += errors
     return messages, rest
-
-
-def _next_marker(data: bytes, at: int) -> int:
-    """Return where the next packet may start; -1 if nowhere."""
-    return min((start for marker in MARKERS if (start := data.find(marker, at)) >= 0), default=-1)
 
 
 def _frame(data: bytes, at: int) -> tuple[bytes, int]:
@@ -190,15 +188,7 @@ class PacketWriter:
 
     def __init__(self, system: int, component: int) -> None:
         self._encoder = mav.MAVLink(None, srcSystem=system, srcComponent=component)
-
-    @property
-    def sequence(self) -> int:
-        """The number of the next packet."""
-        return int(self._encoder.seq)
-
-    @sequence.setter
-    def sequence(self, number: int) -> None:
-        self._encoder.seq = number
+        self.sequence = 0  # number of the next packet
 
     def pack_fields(self, id: int, fields: Sequence[Any], sequence: int | None = None) -> bytes:
         """Return the packet of a message's fields, in order; missing extensions are 0. `sequence`: not counted.
@@ -214,22 +204,23 @@ class PacketWriter:
         except OverflowError:
             packed = form.packer.pack(*map(limited, values))
         payload = packed.rstrip(b"\0") or b"\0"
-        number = encoder.seq if sequence is None else sequence
+        number = self.sequence if sequence is None else sequence
         head = bytes((len(payload), 0, 0, number, encoder.srcSystem, encoder.srcComponent))
         body = head + form.id + payload
         if sequence is None:
-            encoder.seq = (number + 1) % 256
+            self.sequence = (number + 1) % 256
         return MARK_2 + body + int(mav.x25crc(body + form.extra).crc).to_bytes(2, "little")
 
     def pack(self, message: Any, counted: bool = True) -> bytes:
         """Return the packet with the next sequence number, which stays the next for a packet that is not counted."""
+        self._encoder.seq = self.sequence
         try:
             packet = bytes(message.pack(self._encoder))
         except OverflowError:
             for name in message.fieldnames:
                 setattr(message, name, limited(getattr(message, name)))
             packet = bytes(message.pack(self._encoder))
-        self._encoder.seq = (self._encoder.seq + counted) % 256
+        self.sequence = (self.sequence + counted) % 256
         return packet
 
 

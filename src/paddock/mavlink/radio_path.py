@@ -10,13 +10,15 @@ Heartbeats of the scenario's own ground station are a service of the run; the pa
 
 import socket
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddock.engine.actions import PacketAction
 from paddock.engine.applier import Applier
 from paddock.mavlink.link import DATAGRAM, MAX_DATAGRAMS, Address, MavlinkLink, MavlinkPeer, Sender, bind
+
+if TYPE_CHECKING:
+    from paddock.mavlink.hub import MavlinkVehicle
 
 
 class RadioEnds(NamedTuple):
@@ -28,6 +30,7 @@ class RadioEnds(NamedTuple):
     queue: int  # MAVLink packets that wait at a radio, at most
     retries: int  # repetitions at each hop
     header_bits: int  # added to each packet
+    heartbeats: bool = False  # the scenario's own ground station sends heartbeats
 
     def send_down(self, size: int, arrivals: deque[Any], content: Any) -> bool:
         """Send a packet of a size (bytes) to the station; return whether there was room.
@@ -47,6 +50,11 @@ class RadioEnds(NamedTuple):
             messages.await_packet(number, arrivals, content)
         return number != 0
 
+    def received_heartbeats(self) -> int:
+        """Return how many heartbeats of the scenario's ground station have arrived at the vehicle."""
+        stage = self.applier.radio.heartbeats
+        return stage.received(self.vehicle) if self.heartbeats and stage is not None else 0
+
     @property
     def connected(self) -> bool:
         """Whether there is a route in both directions."""
@@ -56,29 +64,13 @@ class RadioEnds(NamedTuple):
 class RadioPath:
     """The radio link of one vehicle's MAVLink: `up` to the vehicle, `down` to the ground station."""
 
-    def __init__(
-        self,
-        ends: RadioEnds,
-        deliver: Callable[[Any, Sender], None],
-        heartbeats: Callable[[], int] | None,
-        on_beat: Callable[[int], None],
-    ) -> None:
-        """`deliver` handles a message for the vehicle.
-
-        `heartbeats` returns how many of the scenario's ground station have arrived (None: it sends none); `on_beat`
-        handles new ones.
-        """
-        self.ends, self._deliver, self._heartbeats, self._on_beat = ends, deliver, heartbeats, on_beat
+    def __init__(self, ends: RadioEnds, vehicle: "MavlinkVehicle") -> None:
+        self.ends, self.vehicle = ends, vehicle
         self.up: deque[Any] = deque()  # messages and their senders that have arrived at the vehicle
         self.down: deque[Any] = deque()  # packets, as peers get them, that have arrived at the station
         self.beats = 0  # heartbeats that the autopilot has got
         self._received: deque[Any] = deque()  # messages from programs that are not on the air yet, with their senders
         self._sent: deque[tuple[bytes, list[Any]]] = deque()  # packets of the autopilot, and where each goes
-
-    @property
-    def connected(self) -> bool:
-        """Whether packets get through in both directions."""
-        return self.ends.connected
 
     def send(self, link: MavlinkLink, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
         """Send a packet to a peer at the station with the next `end`; the same one for another peer is sent once."""
@@ -93,14 +85,14 @@ class RadioPath:
 
     def begin(self, now_us: int) -> None:
         """Handle what has arrived at the vehicle by this time, heartbeats of the scenario's station first."""
-        before, self.beats = self.beats, self._arrived_beats()
+        before, self.beats = self.beats, self.ends.received_heartbeats()
         if self.beats > before:
-            self._on_beat(now_us)
+            self.vehicle.autopilot.failsafes.note_gcs_heartbeat(now_us)
         while self._received:
             message, sender = self._received.popleft()
             self.ends.send_up(len(message.get_msgbuf()), self.up, (message, sender))
         while self.up:
-            self._deliver(*self.up.popleft())
+            self.vehicle.handle(*self.up.popleft())
 
     def end(self) -> None:
         """Send the packets of the autopilot, and hand what has arrived at the station to its programs."""
@@ -111,14 +103,11 @@ class RadioPath:
             for link, peer, numbered in self.down.popleft():
                 link.queue(peer, numbered)
 
-    def _arrived_beats(self) -> int:
-        return 0 if self._heartbeats is None else self._heartbeats()
-
     def restart(self) -> None:
         """Drop all packets; continue with the heartbeats that have not arrived yet."""
         self.up, self.down = deque(), deque()  # what still arrives goes to the former ones
         self._received, self._sent = deque(), deque()
-        self.beats = self._arrived_beats()
+        self.beats = self.ends.received_heartbeats()
 
 
 PERIOD_US = 20_000  # us of simulated time between two polls

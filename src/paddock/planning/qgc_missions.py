@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute.polyline import simplify
 from paddock.errors import unknown_name
 from paddock.planning.exchange import (
     Imported,
@@ -243,21 +244,8 @@ def to_plans(
 
 def thinned(waypoints: Floats, tolerance: float) -> Floats:
     """Return the waypoints (n, 4) whose straight connections stay within `tolerance` m of all (Douglas-Peucker)."""
-    points, keep = np.asarray(waypoints, dtype=np.float64), {0, len(waypoints) - 1}
-    pending = [(0, len(points) - 1)]
-    while pending:
-        first, last = pending.pop()
-        if last - first < 2:
-            continue
-        offsets, stretch = points[first + 1 : last, :3] - points[first, :3], points[last, :3] - points[first, :3]
-        share = np.clip(offsets @ stretch / max(float(stretch @ stretch), 1e-30), 0.0, 1.0)
-        away = np.linalg.norm(offsets - share[:, None] * stretch, axis=1)
-        farthest = int(np.argmax(away))
-        if away[farthest] > tolerance:
-            middle = first + 1 + farthest
-            keep.add(middle)
-            pending += [(first, middle), (middle, last)]
-    return points[sorted(keep)] if len(points) else points
+    points = np.asarray(waypoints, dtype=np.float64)
+    return points[simplify(points[:, :3], tolerance)] if len(points) else points
 
 
 def _plan_items(

@@ -1,7 +1,7 @@
 """The channels of a recording. `wire.messages` alone makes and reads the bytes of their messages."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from foxglove_schemas_protobuf.FrameTransforms_pb2 import FrameTransforms
 from foxglove_schemas_protobuf.Log_pb2 import Log
@@ -14,6 +14,13 @@ RUN, ROSTER, STATE = "/paddock/run", "/paddock/roster", "/paddock/state"
 ACTIONS, EVENTS, HASHES = "/paddock/actions", "/paddock/events", "/paddock/hashes"
 MARKERS = "/paddock/markers"
 POSITIONS, FRAMES, SCENE, LOG, MARKER_SCENE = "/positions", "/tf", "/scene", "/events", "/markers"
+
+
+class LogTime(NamedTuple):
+    """The time of a message: on the recording's time line, and on the wall clock, ns since 1970."""
+
+    log: int
+    wall: int
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.errors import MissingFeatureError, PaddockError, unknown_name
+from paddock.errors import MissingFeatureError, PaddockError, file_errors, unknown_name
 from paddock.record.reader import RecordedRun
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
@@ -39,10 +39,8 @@ def export(
     path = Path(output)
     if path.exists() and os.path.samefile(path, run.path):
         raise PaddockError(f"{output} is the recording itself: give another --output")
-    try:
+    with file_errors(f"cannot write {output}"):
         return FORMATS[to](table, path, progress)
-    except OSError as error:
-        raise PaddockError(f"cannot write {output}: {error.strerror or error}") from None
 
 
 @dataclass
@@ -68,7 +66,7 @@ class RunTable:
         self.arrays = {name: (len(array.shape), array.dtype) for name, array in arrays.items()}  # axes and type
         self._batch_rows = max(64, BATCH // (1 + sum(array.size for array in arrays.values()) // 32))
         self._rows = {column: row for row, column in enumerate(self.columns)}
-        self._known: dict[int, tuple[FleetLayout, Ints, list[str]]] = {}
+        self._known: dict[FleetLayout, tuple[Ints, list[str]]] = {}
 
     def batches(self) -> Iterator[RowBatch]:
         """Yield the rows in order of time, then of fleets, then of vehicles."""
@@ -106,11 +104,10 @@ class RunTable:
 
     def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
         """Return the rows of a layout's columns and the names of its vehicles; cached."""
-        if id(layout) not in self._known:
+        if layout not in self._known:
             rows = np.array([self._rows[column] for column in layout.columns], np.int64)
-            names = [layout.vehicle_name(row) for row in range(layout.n)]
-            self._known[id(layout)] = (layout, rows, names)
-        return self._known[id(layout)][1:]
+            self._known[layout] = rows, [layout.vehicle_name(row) for row in range(layout.n)]
+        return self._known[layout]
 
 
 def _to_csv(table: RunTable, path: Path, progress: Progress) -> int:
@@ -202,30 +199,16 @@ def _arrow_schema(table: RunTable) -> Any:
 
 def _arrow_batch(batch: RowBatch, schema: Any) -> Any:
     pa = _pyarrow()
-    arrays: list[Any] = []
-    for name, column in zip(KEYS, schema, strict=False):
-        if name in ("fleet", "vehicle"):
-            arrays.append(pa.array(batch.keys[name], pa.string()).dictionary_encode().cast(column.type))
-        else:
-            arrays.append(pa.array(batch.keys[name], column.type))
+    arrays = [pa.array(batch.keys[name], schema.field(name).type) for name in KEYS]
     arrays += [pa.array(row, pa.float64(), from_pandas=True) for row in batch.values]  # NaN becomes null
     for name, rows in batch.arrays.items():
-        arrays.append(_arrow_lists(rows, schema.field(name).type))
+        arrays.append(pa.array(list(map(_nested, rows)), schema.field(name).type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _arrow_lists(rows: list[Any], kind: Any) -> Any:
-    """Return arrays of one type, or None, as lists of numbers or of lists."""
-    pa = _pyarrow()
-    present = [row for row in rows if row is not None]
-    ends = np.cumsum([0, *(0 if row is None else len(row) for row in rows)])
-    offsets = [None if k < len(rows) and rows[k] is None else int(end) for k, end in enumerate(ends)]
-    inner = kind.value_type
-    if pa.types.is_list(inner):
-        values = _arrow_lists([part for row in present for part in row], inner)
-    else:
-        values = pa.array(np.concatenate([np.empty(0), *present]), inner)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+def _nested(array: Any) -> Any:
+    """Return an array as lists of its last axes, as PyArrow takes it; None stays None."""
+    return array if array is None or array.ndim == 1 else [_nested(part) for part in array]
 
 
 def _pyarrow() -> Any:
@@ -272,11 +255,8 @@ def _run_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[f
 
 
 def _table_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[float]]]:
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            records = list(csv.DictReader(file))
-    except OSError as error:
-        raise PaddockError(f"cannot read {path}: {error.strerror or error}") from None
+    with file_errors(f"cannot read {path}"), path.open(newline="", encoding="utf-8") as file:
+        records = list(csv.DictReader(file))
     known = list(records[0]) if records else []
     columns = {name: column for name in INPUTS for column in (name, f"command.{name}") if column in known}
     for needed in ("time", "steer"):

@@ -20,6 +20,7 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from paddock.engine.actions import FrameAction
 from paddock.engine.events import Event
 from paddock.engine.program import FleetProgram
+from paddock.record.channels import LogTime
 from paddock.sensing.rays import Beams, beams_of
 from paddock.sensing.sensor import ArraySensor
 from paddock.track.race_log import shown_text
@@ -28,7 +29,7 @@ from paddock.wire.stream.frames import COUNTED
 from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
 from paddock.world.columns import Floats
 from paddock.world.frames import quaternion_from_matrix
-from paddock.world.layout import FleetLayout, Layout
+from paddock.world.layout import Layout
 from paddock.world.markers import Marker
 from paddock.world.snapshot import ORIENTATION, POSITION, Snapshot
 
@@ -48,15 +49,46 @@ ALARMS = {"failsafe", "refused", "barrier_timeout", "target_lost", "jammed"}  # 
 POSE = slice(POSITION.start, ORIENTATION.stop)
 
 
+Fields = Any  # of a message: a dict, as constructors take it
+
+
+def timestamp(time: int) -> Fields:
+    """Return a time in ns since 1970."""
+    return dict(zip(("seconds", "nanos"), divmod(time, 1_000_000_000), strict=True))
+
+
+def vector(values: Iterable[float]) -> Fields:
+    """Return x, y and z."""
+    return dict(zip("xyz", values, strict=True))
+
+
+def pose(position: Iterable[float] = (0.0, 0.0, 0.0), quaternion: Iterable[float] = (0.0, 0.0, 0.0, 1.0)) -> Fields:
+    """Return a position (m) and a quaternion (x, y, z, w)."""
+    return {"position": vector(position), "orientation": dict(zip("xyzw", quaternion, strict=True))}
+
+
+def rgba(colour: Iterable[float], alpha: float = 1.0) -> Fields:
+    """Return red, green, blue and opacity, 0 to 1."""
+    return dict(zip("rgb", colour, strict=True)) | {"a": alpha}
+
+
+def cleared_scene(log_time: int) -> SceneUpdate:
+    """Return an update that removes all entities of its channel."""
+    everything: Fields = {"type": SceneEntityDeletion.ALL, "timestamp": timestamp(log_time)}
+    return SceneUpdate(deletions=[everything])
+
+
 def point_cloud(snapshot: Snapshot, log_time: int) -> PointCloud:
     """Return every vehicle as a point: the records of the stream's positions frame."""
-    cloud = PointCloud(frame_id=WORLD, point_stride=POSITIONS.size)
-    cloud.timestamp.FromNanoseconds(log_time)
-    cloud.pose.orientation.w = 1.0
-    cloud.fields.extend(_FIELDS)
     parts = [Poses(fleet.ids, fleet.block[POSE]) for fleet in snapshot]
-    cloud.data = bytes(encode_positions(parts)[COUNTED.size :])
-    return cloud
+    return PointCloud(
+        timestamp=timestamp(log_time),
+        frame_id=WORLD,
+        pose=pose(),
+        point_stride=POSITIONS.size,
+        fields=_FIELDS,
+        data=bytes(encode_positions(parts)[COUNTED.size :]),
+    )
 
 
 _FIELDS = [
@@ -89,52 +121,49 @@ def named_frame(frame: FrameAction, log_time: int) -> FrameTransforms:
 
 def frames(placed: Iterable[tuple[str, str, Sequence[float]]], log_time: int) -> FrameTransforms:
     """Return frames, each given by its parent, its name, and its position and quaternion there."""
-    message = FrameTransforms()
-    for parent, name, pose in placed:
-        transform = message.transforms.add(parent_frame_id=parent, child_frame_id=name)
-        transform.timestamp.FromNanoseconds(log_time)
-        _set_vector(transform.translation, pose[:3])
-        _set_quaternion(transform.rotation, pose[3:])
-    return message
+    time, transforms = timestamp(log_time), list[Fields]()
+    for parent, name, at in placed:
+        moved = {"translation": vector(at[:3]), "rotation": dict(zip("xyzw", at[3:], strict=True))}
+        transforms.append({"timestamp": time, "parent_frame_id": parent, "child_frame_id": name, **moved})
+    return FrameTransforms(transforms=transforms)
 
 
 def scene(layout: Layout, log_time: int) -> SceneUpdate:
     """Return a body with a name for each vehicle, fixed to its frame; sent when the roster changes."""
-    update = SceneUpdate()
-    update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
+    update = cleared_scene(log_time)
     for k, fleet in enumerate(layout.fleets):
         for row in range(fleet.n if fleet.kind != CONE else 0):
-            _draw(update.entities.add(), fleet, row, COLOURS[k % len(COLOURS)], log_time)
+            name = fleet.vehicle_name(row)
+            entity = update.entities.add(
+                timestamp=timestamp(log_time), frame_id=name, id=name, frame_locked=True,
+                metadata=[{"key": "model", "value": fleet.model}],
+            )  # fmt: skip
+            _draw(entity, name, SIZES.get(fleet.kind, SIZES["agent"]), COLOURS[k % len(COLOURS)])
     return update
 
 
-def _draw(entity: Any, fleet: FleetLayout, row: int, colour: str, log_time: int) -> None:
+def _draw(entity: Any, name: str, size: tuple[float, float, float], colour: str) -> None:
     """Draw a vehicle: a box, an arrow ahead of it, its name above."""
-    length, width, height = SIZES.get(fleet.kind, SIZES["agent"])
-    name = fleet.vehicle_name(row)
-    entity.timestamp.FromNanoseconds(log_time)
-    entity.frame_id, entity.id, entity.frame_locked = name, name, True
-    entity.metadata.add(key="model", value=fleet.model)
-    box = entity.cubes.add()
-    box.size.x, box.size.y, box.size.z = length, width, height
-    box.pose.position.z = 0.5 * height
-    arrow = entity.arrows.add(shaft_length=0.4 * length, head_length=0.2 * length)
-    arrow.shaft_diameter, arrow.head_diameter = 0.15 * width, 0.35 * width
-    arrow.pose.position.x, arrow.pose.position.z = 0.5 * length, 0.5 * height
-    text = entity.texts.add(text=name, billboard=True, font_size=12.0, scale_invariant=True)
-    text.pose.position.z = 2.0 * height
-    for part, alpha in ((box, 0.9), (arrow, 1.0), (text, 1.0)):
-        part.pose.orientation.w = 1.0
-        red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (0, 2, 4))
-        part.color.r, part.color.g, part.color.b, part.color.a = red, green, blue, alpha
+    length, width, height = size
+    tone = [part / 255 for part in bytes.fromhex(colour)]
+    entity.cubes.add(size=vector(size), pose=pose((0.0, 0.0, 0.5 * height)), color=rgba(tone, 0.9))
+    arrow = {"shaft_length": 0.4 * length, "shaft_diameter": 0.15 * width}
+    arrow |= {"head_length": 0.2 * length, "head_diameter": 0.35 * width}
+    entity.arrows.add(pose=pose((0.5 * length, 0.0, 0.5 * height)), color=rgba(tone), **arrow)
+    add_label(entity, name, (0.0, 0.0, 2.0 * height), tone)
+
+
+def add_label(entity: Any, text: str, position: Iterable[float], colour: Iterable[float]) -> None:
+    """Add a text that faces the viewer and keeps its size on the screen."""
+    style = {"billboard": True, "font_size": 12.0, "scale_invariant": True}
+    entity.texts.add(text=text, pose=pose(position), color=rgba(colour), **style)
 
 
 def log_line(event: Event, log_time: int) -> Log:
     """Return an event as a line of a log."""
-    line = Log(level=Log.WARNING if event.kind in ALARMS else Log.INFO, name=event.subject)
-    line.timestamp.FromNanoseconds(log_time)
-    line.message = " ".join(filter(None, (event.kind, event.subject, shown_text(event.detail))))
-    return line
+    message = " ".join(filter(None, (event.kind, event.subject, shown_text(event.detail))))
+    level = Log.WARNING if event.kind in ALARMS else Log.INFO
+    return Log(timestamp=timestamp(log_time), level=level, name=event.subject, message=message)
 
 
 DRAWN_VERTICES = 30_000
@@ -152,8 +181,8 @@ def put_markers(markers: Iterable[Marker], log_time: int) -> SceneUpdate:
     """Show markers, in place of those with the same namespace and id."""
     update = SceneUpdate()
     for marker in markers:
-        entity = update.entities.add(frame_id=marker.frame, id=entity_id(marker), frame_locked=True)
-        entity.timestamp.FromNanoseconds(log_time)
+        about = {"timestamp": timestamp(log_time), "frame_id": marker.frame, "id": entity_id(marker)}
+        entity = update.entities.add(**about, frame_locked=True)
         if marker.ttl is not None:
             entity.lifetime.FromNanoseconds(round(marker.ttl * 1e9))
         DRAW[marker.kind](entity, marker)
@@ -162,36 +191,24 @@ def put_markers(markers: Iterable[Marker], log_time: int) -> SceneUpdate:
 
 def remove_markers(markers: Iterable[Marker] | None, log_time: int) -> SceneUpdate:
     """Remove markers, by default all."""
-    update = SceneUpdate()
     if markers is None:
-        update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
-    for marker in markers or ():
-        gone = update.deletions.add(type=SceneEntityDeletion.MATCHING_ID, id=entity_id(marker))
-        gone.timestamp.FromNanoseconds(log_time)
-    return update
+        return cleared_scene(log_time)
+    gone: Fields = {"type": SceneEntityDeletion.MATCHING_ID, "timestamp": timestamp(log_time)}
+    return SceneUpdate(deletions=[gone | {"id": entity_id(marker)} for marker in markers])
 
 
-def _set_vector(vector: Any, values: Iterable[float]) -> None:
-    vector.x, vector.y, vector.z = values
+def _styled(marker: Marker, colour: Iterable[float] | None = None) -> Fields:
+    """Return the pose and the colour of a primitive."""
+    color = rgba(marker.color[:3] if colour is None else colour, marker.color[3])
+    return {"pose": pose(marker.position, marker.quaternion), "color": color}
 
 
-def _set_quaternion(quaternion: Any, values: Iterable[float]) -> None:
-    quaternion.x, quaternion.y, quaternion.z, quaternion.w = values
-
-
-def _styled(part: Any, marker: Marker, colour: tuple[float, ...] | None = None) -> Any:
-    """Set the pose and colour of a primitive."""
-    _set_vector(part.pose.position, marker.position)
-    _set_quaternion(part.pose.orientation, marker.quaternion)
-    color = part.color
-    color.r, color.g, color.b, color.a = marker.color if colour is None else (*colour, marker.color[3])
-    return part
+def _vertices(points: Any) -> list[Fields]:
+    return [vector(point) for point in np.asarray(points, np.float64)[:DRAWN_VERTICES].tolist()]
 
 
 def _line(entity: Any, marker: Marker, kind: Any, points: Any, width: float, colour: Any = None) -> None:
-    line = _styled(entity.lines.add(type=kind, thickness=width), marker, colour)
-    for x, y, z in np.asarray(points, np.float64)[:DRAWN_VERTICES].tolist():
-        line.points.add(x=x, y=y, z=z)
+    entity.lines.add(type=kind, thickness=width, points=_vertices(points), **_styled(marker, colour))
 
 
 def _points(entity: Any, marker: Marker) -> None:
@@ -216,31 +233,25 @@ def _ring(entity: Any, marker: Marker) -> None:
 def _arrow(entity: Any, marker: Marker) -> None:
     length, shaft, head = marker.scale
     head_length = min(head, length)
-    arrow = entity.arrows.add(shaft_length=length - head_length, shaft_diameter=shaft)
-    arrow.head_length, arrow.head_diameter = head_length, head
-    _styled(arrow, marker)
+    sizes = {"shaft_length": length - head_length, "shaft_diameter": shaft}
+    entity.arrows.add(**sizes, head_length=head_length, head_diameter=head, **_styled(marker))
 
 
 def _text(entity: Any, marker: Marker) -> None:
-    _styled(entity.texts.add(text=marker.label, billboard=True, font_size=marker.scale[0]), marker)
+    entity.texts.add(text=marker.label, billboard=True, font_size=marker.scale[0], **_styled(marker))
 
 
 def _triangles(entity: Any, marker: Marker) -> None:
-    triangles = _styled(entity.triangles.add(), marker)
-    for x, y, z in marker.vertices[:DRAWN_VERTICES].tolist():
-        triangles.points.add(x=x, y=y, z=z)
+    entity.triangles.add(points=_vertices(marker.vertices), **_styled(marker))
 
 
 def _car(entity: Any, marker: Marker) -> None:
-    box = _styled(entity.cubes.add(), marker)
-    box.size.x, box.size.y, box.size.z = marker.scale
     middle = marker.pose.apply((0.0, 0.0, 0.5 * marker.scale[2]))  # its position is on the ground
-    _set_vector(box.pose.position, middle)
+    entity.cubes.add(size=vector(marker.scale), **_styled(marker) | {"pose": pose(middle, marker.quaternion)})
 
 
 def _mesh(entity: Any, marker: Marker) -> None:
-    model = _styled(entity.models.add(url=marker.label, override_color=False), marker)
-    model.scale.x, model.scale.y, model.scale.z = marker.scale
+    entity.models.add(url=marker.label, override_color=False, scale=vector(marker.scale), **_styled(marker))
 
 
 def _axes(entity: Any, marker: Marker) -> None:
@@ -278,11 +289,8 @@ Heights = Callable[[Floats, Floats], Floats]
 
 def track_scene(track: Track, heights: Heights) -> SceneUpdate:
     """Return the track as entities of the world, on the ground; `heights` of the ground (m) at x and y."""
-    update = SceneUpdate()
-    lines = update.entities.add(frame_id=WORLD, id="track/boundaries")
-    cones = update.entities.add(frame_id=WORLD, id="track/cones")
-    for entity in (lines, cones):
-        entity.metadata.add(key="track", value=track.name)
+    update, about = SceneUpdate(), {"frame_id": WORLD, "metadata": [{"key": "track", "value": track.name}]}
+    lines, cones = (update.entities.add(id=f"track/{part}", **about) for part in ("boundaries", "cones"))
     kind = LinePrimitive.LINE_LOOP if track.closed else LinePrimitive.LINE_STRIP
     for points, colour in ((track.left, "blue"), (track.right, "yellow")):
         _draw_line(lines, kind, points, LINE, RGB[colour], heights)
@@ -294,33 +302,26 @@ def track_scene(track: Track, heights: Heights) -> SceneUpdate:
     return update
 
 
-def stamped(scene: SceneUpdate, log_time: int) -> bytes:
-    """Return the message of a scene at a log time, ns."""
+def stamped(scene: SceneUpdate, log_time: int) -> SceneUpdate:
+    """Return a scene at a log time, ns."""
     for entity in scene.entities:
         entity.timestamp.FromNanoseconds(log_time)
-    return scene.SerializeToString()
+    return scene
 
 
 def draw_cone(entity: Any, colour: str, x: float, y: float, ground: float = 0.0, alpha: float = 1.0) -> None:
     """Add a standing cone of a colour of CONE_COLOURS at a position (m)."""
     width, height = CONE_SIZES[colour]
-    body = entity.cylinders.add(bottom_scale=1.0, top_scale=0.1)
-    body.pose.position.x, body.pose.position.y, body.pose.position.z = x, y, ground + 0.5 * height
-    body.pose.orientation.w = 1.0
-    body.size.x, body.size.y, body.size.z = width, width, height
-    body.color.r, body.color.g, body.color.b = RGB[colour]
-    body.color.a = alpha
+    body = {"pose": pose((x, y, ground + 0.5 * height)), "size": vector((width, width, height))}
+    entity.cylinders.add(**body, bottom_scale=1.0, top_scale=0.1, color=rgba(RGB[colour], alpha))
 
 
 def _draw_line(
     entity: Any, kind: Any, points: Floats, width: float, colour: tuple[float, float, float], heights: Heights
 ) -> None:
-    line = entity.lines.add(type=kind, thickness=width)
-    line.pose.orientation.w = 1.0
-    line.color.r, line.color.g, line.color.b = colour
-    line.color.a = 1.0
-    for (x, y), z in zip(points.tolist(), heights(points[:, 0], points[:, 1]).tolist(), strict=True):
-        line.points.add(x=x, y=y, z=z)
+    ground = np.column_stack([points, heights(points[:, 0], points[:, 1])])
+    line = {"type": kind, "thickness": width, "pose": pose(), "color": rgba(colour)}
+    entity.lines.add(points=[vector(point) for point in ground.tolist()], **line)
 
 
 SENSED = 20  # vehicles up to which each sensor with arrays has a channel
@@ -344,13 +345,6 @@ class SensedArray(NamedTuple):
     def topic(self) -> str:
         """The topic of its channel."""
         return f"/sensors/{self.vehicle}/{self.sensor}"
-
-    @property
-    def schema(self) -> Any:
-        """The class of its messages."""
-        if self.reading == "detections":
-            return SceneUpdate
-        return LaserScan if self.options.rings == 1 else PointCloud
 
 
 def array_load(layout: Layout, programs: Mapping[str, FleetProgram], rate: float) -> float:
@@ -405,42 +399,34 @@ def message_of(array: SensedArray, values: Any, time: int) -> Any:
     return laser_scan(array, beams, values, time) if array.options.rings == 1 else cloud(array, beams, values, time)
 
 
-def _placed(message: Any, array: SensedArray, beams: Beams, time: int) -> None:
-    message.timestamp.FromNanoseconds(time)
-    message.frame_id = array.vehicle
-    position, turn = message.pose.position, message.pose.orientation
-    position.x, position.y, position.z = beams.mount[:3].tolist()
-    turn.x, turn.y, turn.z, turn.w = quaternion_from_matrix(beams.mount[3:].reshape(3, 3)).tolist()
+def _mounted(array: SensedArray, beams: Beams, time: int) -> Fields:
+    """Return the fields that scans and clouds share."""
+    quaternion = quaternion_from_matrix(beams.mount[3:].reshape(3, 3)).tolist()
+    at = pose(beams.mount[:3].tolist(), quaternion)
+    return {"timestamp": timestamp(time), "frame_id": array.vehicle, "pose": at}
 
 
 def laser_scan(array: SensedArray, beams: Beams, ranges: Any, time: int) -> LaserScan:
     """Return a scan in a plane, in the frame of its vehicle."""
-    scan = LaserScan(start_angle=beams.first, end_angle=beams.first + beams.step * (ranges.size - 1))
-    _placed(scan, array, beams, time)
-    scan.ranges.extend(ranges.astype(np.float64).tolist())
-    return scan
+    angles = {"start_angle": beams.first, "end_angle": beams.first + beams.step * (ranges.size - 1)}
+    return LaserScan(**_mounted(array, beams, time), **angles, ranges=ranges.astype(np.float64).tolist())
 
 
 def cloud(array: SensedArray, beams: Beams, ranges: Any, time: int) -> PointCloud:
     """Return the returns of a scan with rings as points, in the frame of its vehicle."""
-    points = PointCloud(point_stride=12)
-    _placed(points, array, beams, time)
-    points.fields.extend(POINT)
     (cosine, sine), (flat, rise) = beams.directions, beams.rises
     units = np.stack(
         [flat[:, None] * cosine, flat[:, None] * sine, np.broadcast_to(rise[:, None], ranges.shape)], axis=-1
     )
     hit = np.isfinite(ranges)
-    points.data = (units[hit] * ranges[hit][:, None]).astype("<f4").tobytes()
-    return points
+    points = (units[hit] * ranges[hit][:, None]).astype("<f4")
+    return PointCloud(**_mounted(array, beams, time), point_stride=12, fields=POINT, data=points.tobytes())
 
 
 def cone_scene(array: SensedArray, detections: Any, time: int) -> SceneUpdate:
     """Return the detected cones of a frame as bodies, in the frame of their vehicle, in place of those before."""
-    update = SceneUpdate()
-    update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(time)
-    entity = update.entities.add(frame_id=array.vehicle, id=f"{array.vehicle}/{array.sensor}")
-    entity.timestamp.FromNanoseconds(time)
+    update, name = cleared_scene(time), f"{array.vehicle}/{array.sensor}"
+    entity = update.entities.add(timestamp=timestamp(time), frame_id=array.vehicle, id=name)
     for x, y, colour, confidence, *_ in detections[np.isfinite(detections[:, 0])].tolist():
         draw_cone(entity, CONE_COLOURS[int(colour)], x, y, alpha=0.4 + 0.6 * confidence)
     return update
@@ -458,8 +444,8 @@ class SensedWriter:
         """Write the readings of a new run from its first sample on."""
         self._written.clear()
 
-    def write(self, snapshot: Snapshot, arrays: tuple[SensedArray, ...], log_time: int, wall_time: int) -> None:
-        """Write the readings that are new; times in ns."""
+    def write(self, snapshot: Snapshot, arrays: tuple[SensedArray, ...], at: LogTime) -> None:
+        """Write the readings that are new."""
         layout, buffer = snapshot.layout, snapshot.buffer
         for array in arrays:
             fleet = layout.fleets[array.fleet]
@@ -469,6 +455,5 @@ class SensedWriter:
                 continue
             self._written[array.topic] = tick
             values = layout.arrays(buffer, array.fleet)[f"{array.sensor}.{array.reading}"][array.row]
-            time = log_time - round((snapshot.tick - tick) * 1e9 / self._rate)
-            data = message_of(array, values, time).SerializeToString()
-            self._writer.write_more(array.topic, array.schema, log_time, wall_time, data)
+            time = at.log - round((snapshot.tick - tick) * 1e9 / self._rate)
+            self._writer.write(array.topic, at, message_of(array, values, time))

@@ -22,9 +22,9 @@ from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.reader import SeekingReader
 from mcap.records import Attachment, Channel, Chunk, Metadata
-from numpy.typing import NDArray
 
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, file_errors
+from paddock.world.layout import Ints
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD = struct.Struct("<BQ")  # of every record: opcode, bytes of content
@@ -34,8 +34,6 @@ CHUNKS_KEPT = 3  # decompressed chunks kept in memory
 MOST_UNINDEXED = 1 << 20  # messages of a chunk without an index
 BROKEN = (McapError, struct.error, ValueError, IndexError, KeyError, EOFError, OverflowError, MemoryError)
 """Errors of reading damaged bytes."""
-
-Ints = NDArray[np.int64]
 
 
 class McapMessage(NamedTuple):
@@ -73,11 +71,9 @@ class McapFile:
         self.metadata: dict[str, dict[str, str]] = {}
         self.attachments: dict[str, bytes] = {}
         self.complete = False
-        try:
+        with file_errors(f"cannot read {self.name}"):
             self._file = open(path, "rb")  # noqa: SIM115  closed by close()
             size = os.fstat(self._file.fileno()).st_size
-        except OSError as error:
-            raise PaddockError(f"cannot read {self.name}: {error.strerror or error}") from None
         try:
             self._scan(size)
             self.chunk = lru_cache(CHUNKS_KEPT)(self._chunk)

@@ -10,7 +10,7 @@ import numpy as np
 
 from paddock.engine.events import Event
 from paddock.engine.pacing import HEARTBEAT, LATE, SLICE, checked_pace
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import PaddockError, whole_number
 from paddock.record.reader import RecordedRun, open_run
 from paddock.scenario import Scenario
 from paddock.world.snapshot import Snapshot
@@ -85,8 +85,7 @@ class Player(AbstractContextManager["Player"]):
 
     def watch(self, watcher: Watcher, every: int = 1) -> Callable[[], None]:
         """Call `watcher(snapshot)` with samples `every` ticks apart and after seeks; return a function that ends it."""
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-            raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
+        whole_number("every takes a whole number of ticks >= 1", every, low=1)
         run, tick = -1, 0  # of the sample that the watcher received last
 
         def show(snapshot: Snapshot, sought: bool) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.twin import vectorised
-from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError
+from paddock.errors import InvalidValueError, file_errors
 from paddock.record.reader import RecordedRun
-from paddock.record.reports import INK, SOFT, colour, dress, styled
+from paddock.record.reports import INK, SOFT, colour, dress, png, stroke, styled, write_files
 from paddock.track.lines import directions, leftwards
 from paddock.track.track import CONE_COLOURS, Track
 from paddock.vehicles.parts.tyre_property import Coefficients, coefficients_of, property_forces, relaxation_lengths
@@ -26,10 +26,6 @@ from paddock.world.snapshot import FleetSnapshot
 SAMPLES = 1500  # maximum number of samples drawn
 TRACKS = 60  # maximum number of tracks drawn per fleet
 LISTED = 16  # maximum number of fleets in the legend
-COLOURS = (
-    *("#0b78c2", "#e07b00", "#2c9e4b", "#d43d66", "#7d55c7", "#00918a"),
-    *("#a08a00", "#8a4b2a", "#e36bb4", "#5b6770", "#5aa9e6", "#9bc53d"),
-)
 SLIPS = np.linspace(-0.35, 0.35, 281)
 ANGLES_DEG = np.linspace(-20.0, 20.0, 281)
 COMBINED_DEG = (0.0, 1.0, 2.0, 4.0, 7.0, 12.0)
@@ -85,24 +81,33 @@ class _Trace:
 
 def plot(run: RecordedRun, folder: str | os.PathLike[str], fleet: str | None = None) -> list[Path]:
     """Write tracks.png, speed.png and height.png to a folder; return their paths. Needs the extra `plots`."""
-    figure_class = _matplotlib()
-    traces = _traces(run, fleet)
-    paths = [Path(folder) / f"{name}.png" for name in ("tracks", "speed", "height")]
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for path in paths:
-            size = (9.0, _plan_height(traces) if path.stem == "tracks" else 4.5)
-            figure = figure_class(figsize=size, dpi=140, layout="constrained")
-            axes = figure.add_subplot()
-            if path.stem == "tracks":
-                _draw_tracks(axes, traces)
-            else:
-                _draw_bands(axes, traces, path.stem)
-            _finish(axes, traces, f"{run.metadata.get('name', '')} · {path.stem}", path.stem == "tracks")
-            figure.savefig(path)
-    except OSError as error:
-        raise PaddockError(f"cannot write plots to {os.fspath(folder)}: {error.strerror or error}") from None
-    return paths
+    with styled("plots") as figure_class:
+        traces, name = _traces(run, fleet), run.metadata.get("name", "")
+        figures = {what: _drawn(figure_class, traces, what, name) for what in ("tracks", "speed", "height")}
+        names = write_files(folder, {f"{what}.png": png(figure) for what, figure in figures.items()})
+    return [Path(folder) / file for file in names]
+
+
+def _drawn(figure_class: Any, traces: list[_Trace], quantity: str, name: str) -> Any:
+    """Return the figure of the tracks, the speed or the height of all fleets."""
+    from_above = quantity == "tracks"
+    figure = figure_class(figsize=(9.0, _plan_height(traces) if from_above else 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    if from_above:
+        _draw_tracks(axes, traces)
+    else:
+        _draw_bands(axes, traces, quantity)
+    bands = any(trace.count > 1 for trace in traces) and not from_above
+    dress(axes, f"{name} · {quantity}", "mean of each fleet, 5th to 95th percentile" if bands else "")
+    named = traces[:LISTED] if len(traces) <= LISTED else traces[: LISTED - 1]
+    for k, trace in enumerate(named):
+        of = f"{len(trace.tracks)} of " if 0 < len(trace.tracks) < trace.count and from_above else ""
+        label = trace.name if trace.count < 2 else f"{trace.name} ({of}{trace.count:,})"
+        axes.plot([], [], color=colour(k), linestyle=stroke(k), linewidth=2, label=label)
+    if len(named) < len(traces):
+        axes.plot([], [], " ", label=f"and {len(traces) - len(named)} more")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    return figure
 
 
 def _traces(run: RecordedRun, only: str | None) -> list[_Trace]:
@@ -135,14 +140,14 @@ def _plan_height(traces: list[_Trace]) -> float:
 
 def _draw_tracks(axes: Any, traces: list[_Trace]) -> None:
     for k, trace in enumerate(traces):
-        colour = COLOURS[k % len(COLOURS)]
-        alpha = 0.95 if len(trace.tracks) < 12 else 0.45
+        tone, alpha = colour(k), 0.95 if len(trace.tracks) < 12 else 0.45
         for points in trace.tracks.values():
             line = np.array(points)
             ends = line[~np.isnan(line[:, 0])]
-            axes.plot(*line.T, color=colour, alpha=alpha, linewidth=1.3 if alpha > 0.5 else 0.7)
-            axes.plot(*ends[0], "o", color="white", markeredgecolor=colour, markersize=3.5, markeredgewidth=0.8)
-            axes.plot(*ends[-1], "o", color=colour, markersize=3.5, markeredgewidth=0)
+            width = 1.3 if alpha > 0.5 else 0.7
+            axes.plot(*line.T, color=tone, linestyle=stroke(k), alpha=alpha, linewidth=width)
+            axes.plot(*ends[0], "o", color="white", markeredgecolor=tone, markersize=3.5, markeredgewidth=0.8)
+            axes.plot(*ends[-1], "o", color=tone, markersize=3.5, markeredgewidth=0)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("east, m")
     axes.set_ylabel("north, m")
@@ -152,45 +157,15 @@ def _draw_bands(axes: Any, traces: list[_Trace], quantity: str) -> None:
     """Draw the mean speed or height of each fleet as a line, and the 5th to 95th percentile as a band."""
     for k, trace in enumerate(traces):
         low, mean, high = np.array(getattr(trace, quantity)).reshape(-1, 3).T
-        colour = COLOURS[k % len(COLOURS)]
-        axes.plot(trace.time, mean, color=colour, linewidth=1.5)
+        axes.plot(trace.time, mean, color=colour(k), linestyle=stroke(k), linewidth=1.5)
         if trace.count > 1:
-            axes.fill_between(trace.time, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.fill_between(trace.time, low, high, color=colour(k), alpha=0.15, linewidth=0)
     if quantity == "height":  # at least 2 m, so that rounding does not look like motion
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, 0.5 * (low + high) - 1.0), max(high, 0.5 * (low + high) + 1.0))
     axes.set_xlabel("time, s")
     axes.set_ylabel(f"{quantity}, {'m' if quantity == 'height' else 'm/s'}")
     axes.margins(x=0.01)
-
-
-def _finish(axes: Any, traces: list[_Trace], title: str, from_above: bool) -> None:
-    """Add title, grid and legend."""
-    axes.set_title(title, loc="left", fontsize=12, fontweight="bold")
-    axes.grid(color="#d9dee3", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors="#4a5562")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    named = traces[:LISTED] if len(traces) <= LISTED else traces[: LISTED - 1]
-    for k, trace in enumerate(named):
-        of = f"{len(trace.tracks)} of " if 0 < len(trace.tracks) < trace.count and from_above else ""
-        label = trace.name if trace.count < 2 else f"{trace.name} ({of}{trace.count:,})"
-        axes.plot([], [], color=COLOURS[k % len(COLOURS)], linewidth=2, label=label)
-    if len(named) < len(traces):
-        axes.plot([], [], " ", label=f"and {len(traces) - len(named)} more")
-    if any(trace.count > 1 for trace in traces) and not from_above:
-        axes.set_title("mean of each fleet, 5th to 95th percentile", loc="right", fontsize=8, color="#4a5562")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-
-
-def _matplotlib() -> Any:
-    """Import the figure class; it needs no window system."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingFeatureError("plots need matplotlib: pip install 'paddock[plots]'") from None
-    return Figure
 
 
 def tyre_curves(
@@ -260,7 +235,7 @@ def plot_tyre(curves: dict[str, Any], output: str | os.PathLike[str]) -> Path:
     """Draw the curves into one PNG file; needs the extra `plots`."""
     file: TirFile = curves["file"]
     target = Path(output)
-    with styled() as figure_class:
+    with styled("plots") as figure_class:
         figure = figure_class(figsize=(12.0, 4.6), dpi=140, layout="constrained")
         left, middle, right = figure.subplots(1, 3)
         for at, load in enumerate(curves["loads"]):
@@ -278,10 +253,8 @@ def plot_tyre(curves: dict[str, Any], output: str | os.PathLike[str]) -> Path:
         right.set_aspect("equal", adjustable="datalim")
         left.legend(title="load", frameon=False)
         right.legend(title="slip angle", loc="upper center", ncols=3, frameon=False)
-        try:
+        with file_errors(f"cannot write {target}"):
             figure.savefig(target)
-        except OSError as error:
-            raise PaddockError(f"cannot write {target}: {error.strerror or error}") from None
     return target
 
 
@@ -294,7 +267,7 @@ def draw_track(track: Track, output: str | os.PathLike[str]) -> Path:
     low, high = low - margin, high + margin
     wide, tall = (high - low).tolist()
     scale = TRACK_SIZE / max(wide, tall)
-    with styled() as figure_class:
+    with styled("plots") as figure_class:
         figure = figure_class(figsize=(max(wide * scale, 4.0), max(tall * scale, 1.6) + 0.5), dpi=150)
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.98 - 0.5 / figure.get_figheight()))
         axes.set_facecolor(GRASS)
@@ -314,10 +287,8 @@ def draw_track(track: Track, output: str | os.PathLike[str]) -> Path:
         facts = f"{track.length:.0f} m {kind}", f"{track.width.min():.1f} m wide", f"{len(track.cones)} cones"
         title = "  ·  ".join((track.name, *facts))
         figure.text(0.02, 1.0 - 0.3 / figure.get_figheight(), title, fontsize=10, weight="bold", va="center")
-        try:
+        with file_errors(f"cannot write {target}"):
             figure.savefig(target)
-        except OSError as error:
-            raise PaddockError(f"cannot write {target}: {error.strerror or error}") from None
     return target
 
 
@@ -327,7 +298,7 @@ def plot_track(track: Track, axes: Any = None) -> Any:
     Needs the extra `plots`.
     """
     if axes is None:
-        with styled():
+        with styled("plots"):
             from matplotlib import pyplot
 
             axes = pyplot.figure(figsize=(9.0, 6.0), layout="constrained").add_subplot()

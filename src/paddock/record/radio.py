@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from foxglove_schemas_protobuf.LinePrimitive_pb2 import LinePrimitive
 from foxglove_schemas_protobuf.SceneEntity_pb2 import SceneEntity
-from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletion
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from google.protobuf.message import DecodeError
 
@@ -25,6 +24,7 @@ from paddock.radio.links.jamming import JammerState, changed, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
 from paddock.radio.settings import checked_changes
+from paddock.record.foxglove import WORLD, add_label, cleared_scene, pose, rgba, timestamp, vector
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import JammerView, RadioTree, ServiceTraffic, SpooferView
@@ -198,13 +198,13 @@ def _value(text: str) -> Any:
 # links ---------------------------------------------------------------------------------------------------------------
 
 
-class HeardLinks(NamedTuple):
-    """Who hears whom over a usable link, an item for each direction that a snapshot holds."""
+class UsableLinks(NamedTuple):
+    """The usable links of a snapshot, an item for each direction that it holds."""
 
     row: Ints  # of a vehicle among those of all fleets: the receiver, or what a station hears
     peer: Ints  # id of the transmitter; -2 - k: the radio k of stations, at either end
     margin: Floats  # dB, SINR above what the receiver needs
-    places: Floats  # (n, 3) m, of all vehicles
+    positions: Floats  # (n, 3) m, of all vehicles
     ids: Ints  # (n,) of all vehicles
 
     def rows_of_peers(self) -> Ints:
@@ -223,37 +223,37 @@ def snapshot_links(snapshot: Snapshot, radio: RadioTree) -> tuple[Floats, Floats
     better one counts. The strongest link is the first.
     """
     stations = np.array([station["position"] for station in radio["stations"]]).reshape(-1, 3)
-    heard = _heard(snapshot, radio)
-    place, count = heard.rows_of_peers(), len(heard.places)
-    station = (heard.peer <= -2) & (-2 - heard.peer < len(stations))
-    ends = np.concatenate([heard.places, stations])
-    other = np.where(station, count - 2 - heard.peer, place)
-    use = station | (place >= 0)
-    low, high = np.minimum(heard.row, other)[use], np.maximum(heard.row, other)[use]
-    order = np.lexsort((-heard.margin[use], high, low))
-    low, high, best = low[order], high[order], heard.margin[use][order]
+    links = _usable_links(snapshot, radio)
+    vehicle, count = links.rows_of_peers(), len(links.positions)
+    station = (links.peer <= -2) & (-2 - links.peer < len(stations))
+    ends = np.concatenate([links.positions, stations])
+    other = np.where(station, count - 2 - links.peer, vehicle)
+    use = station | (vehicle >= 0)
+    low, high = np.minimum(links.row, other)[use], np.maximum(links.row, other)[use]
+    order = np.lexsort((-links.margin[use], high, low))
+    low, high, best = low[order], high[order], links.margin[use][order]
     first = np.ones(len(low), bool)
     first[1:] = (np.diff(low) != 0) | (np.diff(high) != 0)
     strongest = np.argsort(-best[first], kind="stable")
     return ends[low[first]][strongest], ends[high[first]][strongest], best[first][strongest]
 
 
-def _heard(snapshot: Snapshot, radio: RadioTree | None = None) -> HeardLinks:
-    """Return who hears whom, from the arrays of vehicles and what stations hear of them; margins need `radio`."""
+def _usable_links(snapshot: Snapshot, radio: RadioTree | None = None) -> UsableLinks:
+    """Return the links in the arrays of vehicles and in those of stations; margins need `radio`."""
     needed = {fleet["name"]: fleet["radios"][0]["needed"] for fleet in radio["fleets"]} if radio else {}
     at_stations = np.array([station["radio"]["needed"] for station in radio["stations"]] if radio else [])
-    rows, peers, margins, places, ids = [], [], [], [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+    rows, peers, margins, positions, ids = [], [], [], [np.zeros((0, 3))], [np.zeros(0, np.int64)]
     start = 0
     for fleet in snapshot:
-        places.append(fleet.block[:3].T)
+        positions.append(fleet.block[:3].T)
         ids.append(fleet.ids)
         blocks = fleet.blocks
         if PEERS in blocks:
             own, values = blocks[PEERS].astype(np.int64), blocks[PEER_SINR].astype(np.float64)
-            heard = own != -1
-            rows.append(start + np.nonzero(heard)[0])
-            peers.append(own[heard])
-            margins.append(values[heard] - needed.get(fleet.name, 0.0))
+            usable = own != -1
+            rows.append(start + np.nonzero(usable)[0])
+            peers.append(own[usable])
+            margins.append(values[usable] - needed.get(fleet.name, 0.0))
         if STATION in fleet.columns:
             station = fleet[STATION].astype(np.int64)
             known = np.flatnonzero((station >= 0) & (station < len(at_stations)))
@@ -262,23 +262,21 @@ def _heard(snapshot: Snapshot, radio: RadioTree | None = None) -> HeardLinks:
             margins.append(fleet[UPLINK][known] - at_stations[station[known]])
         start += len(fleet.ids)
     row, peer = (np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for parts in (rows, peers))
-    return HeardLinks(row, peer, np.concatenate([np.zeros(0), *margins]), np.concatenate(places), np.concatenate(ids))
+    return UsableLinks(
+        row, peer, np.concatenate([np.zeros(0), *margins]), np.concatenate(positions), np.concatenate(ids)
+    )
 
 
 def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpdate:
     """Return links as lines coloured by SINR, stations and jammers as bodies with names, in place of those before."""
-    update = SceneUpdate()
-    update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
+    update = cleared_scene(log_time)
     a, b, margin = (part[:DRAWN_LINKS] for part in snapshot_links(snapshot, radio))
     entity = _entity(update, "links", log_time)
     write_traffic(entity, radio)
-    line = entity.lines.add(type=LinePrimitive.LINE_LIST, thickness=1.0, scale_invariant=True)
-    line.pose.orientation.w = 1.0
-    for ends, value in zip(np.stack([a, b], axis=1).tolist(), margin.tolist(), strict=True):
-        red, green, blue = link_colour(value)
-        for x, y, z in ends:
-            line.points.add(x=x, y=y, z=z)
-            line.colors.add(r=red, g=green, b=blue, a=0.8)
+    line = {"type": LinePrimitive.LINE_LIST, "thickness": 1.0, "scale_invariant": True, "pose": pose()}
+    ends = [vector(end) for end in np.stack([a, b], axis=1).reshape(-1, 3).tolist()]
+    tones = [rgba(link_colour(value), 0.8) for value in np.repeat(margin, 2).tolist()]
+    entity.lines.add(**line, points=ends, colors=tones)
     for station in radio["stations"]:
         _body(update, station["name"], station["position"], (0.3, 0.7, 1.0), log_time)
     drawn: list[tuple[Any, tuple[float, float, float]]] = [(radio["jammers"], (1.0, 0.2, 0.2))]
@@ -297,23 +295,15 @@ def link_colour(margin: float) -> tuple[float, float, float]:
 
 
 def _entity(update: SceneUpdate, name: str, log_time: int) -> Any:
-    entity = update.entities.add(frame_id="world", id=f"radio/{name}")
-    entity.timestamp.FromNanoseconds(log_time)
-    return entity
+    return update.entities.add(timestamp=timestamp(log_time), frame_id=WORLD, id=f"radio/{name}")
 
 
 def _body(
-    update: SceneUpdate, name: str, place: Sequence[float], rgb: tuple[float, float, float], log_time: int
+    update: SceneUpdate, name: str, position: Sequence[float], rgb: tuple[float, float, float], log_time: int
 ) -> None:
     entity = _entity(update, name, log_time)
-    text = entity.texts.add(text=name, billboard=True, font_size=12.0, scale_invariant=True)
-    ball = entity.spheres.add()
-    ball.size.x = ball.size.y = ball.size.z = 2.0
-    for part, above in ((ball, 0.0), (text, 3.0)):
-        part.pose.orientation.w = 1.0
-        part.pose.position.x, part.pose.position.y, part.pose.position.z = place[0], place[1], place[2] + above
-        part.color.r, part.color.g, part.color.b = rgb
-        part.color.a = 1.0
+    entity.spheres.add(pose=pose(position), size=vector((2.0, 2.0, 2.0)), color=rgba(rgb))
+    add_label(entity, name, (position[0], position[1], position[2] + 3.0), rgb)
 
 
 # metrics -------------------------------------------------------------------------------------------------------------
@@ -331,17 +321,17 @@ class LinkTally:
     """Availability, SINR and outages of the vehicles of a fleet, over time."""
 
     def __init__(self, count: int) -> None:
-        self.seconds, self.available, self.sinr, self.heard, self.jammed = np.zeros((5, count))
+        self.seconds, self.available, self.sinr, self.linked, self.jammed = np.zeros((5, count))
         self.outage, self.longest = np.zeros((2, count))
         self.lost, self.out = np.zeros(count), np.zeros(count, bool)
 
     def add(self, at: Ints, columns: Mapping[str, Floats], contact: Floats, step: float) -> None:
         """Add `step` s that ended with these values of the vehicles `at`."""
-        heard = columns["radio.sinr"] > NO_SINR
+        linked = columns["radio.sinr"] > NO_SINR
         self.seconds[at] += step
         self.available[at] += step * contact
-        self.sinr[at] += np.where(heard, columns["radio.sinr"], 0.0)
-        self.heard[at] += heard
+        self.sinr[at] += np.where(linked, columns["radio.sinr"], 0.0)
+        self.linked[at] += linked
         self.jammed[at] += step * columns["radio.jammed"]
         out = contact < 0.5
         self.lost[at] += out & ~self.out[at]
@@ -355,7 +345,7 @@ class LinkTally:
 
     def vehicles(self) -> dict[str, list[Any]]:
         """Return the metrics of vehicles as columns; the SINR is null where there was never a link."""
-        mean = [s / n if n else None for s, n in zip(self.sinr.tolist(), self.heard.tolist(), strict=True)]
+        mean = [s / n if n else None for s, n in zip(self.sinr.tolist(), self.linked.tolist(), strict=True)]
         return {
             "link_availability": (self.available / np.maximum(self.seconds, 1e-12)).tolist(),
             "mean_sinr_db": mean,
@@ -366,10 +356,10 @@ class LinkTally:
 
     def summary(self) -> dict[str, Any]:
         """Return the metrics of the fleet."""
-        heard = self.heard.sum()
+        linked = self.linked.sum()
         return {
             "link_availability": float(self.available.sum() / max(self.seconds.sum(), 1e-12)),
-            "mean_sinr_db": float(self.sinr.sum() / heard) if heard else None,
+            "mean_sinr_db": float(self.sinr.sum() / linked) if linked else None,
             "longest_outage_s": float(self.longest.max(initial=0.0)),
             "outages": int(self.lost.sum()),
             "jammed_s": float(self.jammed.sum()),

@@ -23,7 +23,7 @@ from paddock.world.columns import Floats
 from paddock.world.layout import POSE, BufferPool, FleetLayout, Ints, Layout, array_columns, frozen
 from paddock.world.snapshot import Snapshot
 
-Thing = TypeVar("Thing")
+Decoded = TypeVar("Decoded")
 END_OF_TIME = (1 << 63) - 1
 
 
@@ -169,12 +169,11 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         for column in columns:
             if column not in known:
                 raise unknown_name("column", column, known, f"fleet {name!r}")
-        members = np.unique(np.concatenate([layout.members for layout in layouts]))
+        members, names = members_of(layouts)
         self._refuse_more_than_fit(name, len(columns), len(members))
         data = np.full((len(columns), len(self), len(members)), np.nan)
         ticks = _fill(self, name, columns, members, data)
         last = layouts[-1]
-        names = tuple(name if last.single else f"{name}[{member}]" for member in members)
         return FleetHistory(name, last.kind, last.model, self.times(), ticks, members, names, columns, data)
 
     def _refuse_more_than_fit(self, name: str, columns: int, members: int) -> None:
@@ -258,7 +257,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         first, end = np.searchsorted(self.file.index(topic).times, starts[section : section + 2])
         return int(first), int(end)
 
-    def _decoded(self, decoder: Callable[..., Thing], data: memoryview, *more: Any) -> Thing:
+    def _decoded(self, decoder: Callable[..., Decoded], data: memoryview, *more: Any) -> Decoded:
         try:
             return decoder(data, *more)
         except PaddockError as error:
@@ -309,22 +308,29 @@ class FleetHistory:
         return f"<fleet {self.name!r} of {len(self)} {self.model} over {len(self.times)} samples>"
 
 
+def members_of(layouts: Sequence[FleetLayout]) -> tuple[Ints, tuple[str, ...]]:
+    """Return the k of all vehicles that a fleet has had, ascending, and their names."""
+    members: Ints = np.unique(np.concatenate([layout.members for layout in layouts]))
+    name, single = layouts[-1].name, layouts[-1].single
+    return members, tuple(name if single else f"{name}[{member}]" for member in members)
+
+
 def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, data: Floats) -> Ints:
     """Copy the block of every sample into the data; return the ticks of the samples."""
     ticks = np.zeros(len(run), np.int64)
-    indices: dict[int, tuple[FleetLayout, Ints, Ints, Ints]] = {}  # of each layout, which is kept alive
+    indices: dict[FleetLayout, tuple[Ints, Ints, Ints]] = {}
     for k, snapshot in enumerate(run.snapshots()):
         ticks[k] = snapshot.tick
         if name not in snapshot.fleets:
             continue
         fleet = snapshot.fleet(name)
         layout = fleet.layout
-        if id(layout) not in indices:
+        if layout not in indices:
             shared = [column for column in columns if column in layout.columns]
             targets = np.array([columns.index(column) for column in shared], np.int64)
             sources = np.array([layout.column(column) for column in shared], np.int64)
-            indices[id(layout)] = (layout, targets, sources, np.searchsorted(members, layout.members))
-        _, targets, sources, slots = indices[id(layout)]
+            indices[layout] = targets, sources, np.searchsorted(members, layout.members)
+        targets, sources, slots = indices[layout]
         data[targets[:, None], k, slots[None, :]] = fleet.block[sources]
     return ticks
 

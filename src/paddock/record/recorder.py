@@ -11,7 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
@@ -25,8 +25,9 @@ from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, file_errors, unknown_name
 from paddock.record import channels
+from paddock.record.channels import LogTime
 from paddock.record.foxglove import SensedArray, array_load, point_cloud, sensed_arrays, track_scene
 from paddock.record.mcap_file import McapFile
 from paddock.record.surroundings import described_radio, surroundings_of
@@ -136,10 +137,10 @@ class Recorder(AbstractContextManager["Recorder"]):
             )
 
     def _attach(self) -> None:
-        sim, log = self.sim, self.sim.engine.log
+        sim, log = self.sim, self.sim.control.log
         for part, listener in self._listeners():
             part.listeners.append(listener)
-        sim.engine.on_restart.append(self._on_restart)
+        sim.engine.listeners.restart.append(self._on_restart)
         self._unwatch = sim.clock.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
         self._begin("start", with_state=not untouched)
@@ -153,24 +154,24 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._unwatch()
         for part, listener in self._listeners():
             part.listeners.remove(listener)
-        self.sim.engine.on_restart.remove(self._on_restart)
+        self.sim.engine.listeners.restart.remove(self._on_restart)
 
     def _listeners(self) -> list[tuple[Any, Any]]:
         sim = self.sim
-        return [(sim.engine.log, self._on_action), (sim.events, self._on_event), (sim.world.markers, self._on_markers)]
+        return [(sim.control.log, self._on_action), (sim.events, self._on_event), (sim.world.markers, self._on_markers)]
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
 
     def _on_action(self, posted: Posted) -> None:
-        self._queue.put(partial(self._writer.action, posted, self._log_time(posted.tick), time_ns()))
+        self._queue.put(partial(self._writer.action, posted, self._log_time(posted.tick)))
 
     def _on_event(self, event: Event) -> None:
-        self._queue.put(partial(self._writer.event, event, self._log_time(event.tick), time_ns()))
+        self._queue.put(partial(self._writer.event, event, self._log_time(event.tick)))
 
     def _on_markers(self, change: MarkerChange) -> None:
         """Queue a change of markers, from any thread."""
-        self._queue.put(partial(self._writer.markers.write, change, self._log_time(), time_ns()))
+        self._queue.put(partial(self._writer.markers.write, change, self._log_time()))
 
     def _on_sample(self, snapshot: Snapshot) -> None:
         self._due += 1
@@ -187,8 +188,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             counts = {"traffic": self.sim.radio.traffic(), "services": as_tree(self.sim.radio.services())}
             more: Any = {**as_tree(stage.emitters()), **counts, "ups": stage.state.ups, "downs": stage.state.downs}
             self._radio = {**self._radio, **more}
-        shown = self._sensed, self._radio
-        job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), *shown)
+        job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), self._sensed, self._radio)
         if self._queue.offer(job, snapshot.buffer.nbytes, wait=not real_time):
             self._last_sample = snapshot.tick
         elif not self._queue.closed:
@@ -203,17 +203,17 @@ class Recorder(AbstractContextManager["Recorder"]):
         begin = RunStart(self._world.run, self._world.seed, self._scenario().to_dict(), versions(), how, state)
         with self._timeline_lock:
             log_time = self._timeline.begin(sim.tick)
-        self._queue.put(partial(self._writer.begin, begin, log_time, time_ns()))
+        self._queue.put(partial(self._writer.begin, begin, log_time))
         self._hashes.restart()
         self._last_sample = -1
         self._on_sample(sim.snapshot())
 
     def _hash(self) -> None:
         state = StateHash(self.sim.tick, self._world.run, self._hashes.take())
-        self._queue.put(partial(self._writer.digest, state, self._log_time(state.tick), time_ns()))
+        self._queue.put(partial(self._writer.digest, state, self._log_time(state.tick)))
 
-    def _log_time(self, tick: int | None = None) -> int:
-        """Return the log time of a tick, by default the present one."""
+    def _log_time(self, tick: int | None = None) -> LogTime:
+        """Return the time of a tick, by default the present one."""
         with self._timeline_lock:
             return self._timeline.at(self.sim.tick if tick is None else tick)
 
@@ -232,11 +232,10 @@ class Recorder(AbstractContextManager["Recorder"]):
             **surroundings_of(sim),
             **versions(),
         }
-        try:
+        with ExitStack() as stack, file_errors(f"cannot record to {self.path}"):
+            stack.callback(self._output.close)
             writer = McapWriter(self._output, metadata, self._scenario().to_yaml(), started)
-        except OSError as error:
-            self._output.close()
-            raise PaddockError(f"cannot record to {self.path}: {error.strerror or error}") from None
+            stack.pop_all()
         point_cloud(sim.snapshot(), 0)  # loads its kernel now, not on the writing thread
         track = None if sim.world.track is None else track_scene(sim.world.track, self._world.heights)
         return RecordingWriter(writer, precision, self._world.clock.rate, track)
@@ -276,8 +275,7 @@ class Recorder(AbstractContextManager["Recorder"]):
                 if self._last_sample != self.sim.tick:
                     self._on_sample(self.sim.snapshot())
                 if self._radio is not None:  # the counts at the end
-                    last = self.sim.snapshot(), self._radio, self._log_time(self.sim.tick), time_ns()
-                    self._queue.put(partial(self._writer.radio, *last))
+                    self._queue.put(partial(self._writer.radio, self.sim.snapshot(), self._radio, self._log_time()))
                 self._hash()
             self._queue.close()
             self._thread.join()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from paddock.errors import MissingFeatureError, PaddockError
+from paddock.errors import MissingFeatureError, file_errors
 
 T = TypeVar("T")
 INK, SOFT, GRID, PAPER, ALARM = "#1f2a36", "#5f6b78", "#dfe4e9", "#ffffff", "#c4262e"
@@ -42,13 +42,16 @@ SETTINGS: Any = {
 
 
 @contextmanager
-def styled() -> Iterator[Any]:
-    """Apply the common style while the block runs; yield the figure class. Needs no window system."""
+def styled(extra: str = "plan") -> Iterator[Any]:
+    """Apply the common style while the block runs; yield the figure class. Needs no window system.
+
+    `extra`: the extra of the package that installs matplotlib.
+    """
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingFeatureError("pictures need matplotlib: pip install 'paddock[plan]'") from None
+        raise MissingFeatureError(f"pictures need matplotlib: pip install 'paddock[{extra}]'") from None
     with rc_context(SETTINGS):
         yield Figure
 
@@ -103,12 +106,10 @@ def drawn(draw: Callable[[Any], T]) -> tuple[T | None, str]:
 
 def write_files(folder: str | os.PathLike[str], contents: Mapping[str, bytes]) -> list[str]:
     """Write the files of a report by name; return their names."""
-    try:
+    with file_errors(f"cannot write to {os.fspath(folder)}"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
             (Path(folder) / name).write_bytes(content)
-    except OSError as error:
-        raise PaddockError(f"cannot write to {os.fspath(folder)}: {error.strerror or error}") from None
     return list(contents)
 
 

@@ -255,7 +255,7 @@ def write_run(
             with suppress(NotFiniteError):  # the run ended here, too
                 again.step(tick)
             if mailbox.next_tick(tick) == tick:  # vehicles that were added or removed after the last tick
-                again.engine.stages.latch.run(tick)
+                again.engine.applier.run(tick)
             reached = again.engine.state_hash(SETTLED)
         finally:
             report = recorder.close()

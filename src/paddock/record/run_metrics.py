@@ -7,7 +7,7 @@ import numpy as np
 
 from paddock.record.channels import ACTIONS
 from paddock.record.radio import LinkTally, in_contact, recorded_traffic
-from paddock.record.reader import RecordedRun, RunSection
+from paddock.record.reader import RecordedRun, RunSection, members_of
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
 from paddock.world.snapshot import FleetSnapshot
@@ -61,19 +61,19 @@ class _Tally:
 
     def __init__(self, run: RecordedRun, name: str) -> None:
         self.layouts = run.fleet_layouts(name)
-        self.members: Ints = np.unique(np.concatenate([layout.members for layout in self.layouts]))
+        self.members, self.names = members_of(self.layouts)
         n = len(self.members)
         self.samples, self.distance, self.moving, self.seconds, self.speeds, self.fastest = np.zeros((6, n))
         self.lowest, self.highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._last: Floats = np.full((3, n), np.nan)  # positions of the previous sample
-        self._slots: dict[int, tuple[FleetLayout, Ints]] = {}
+        self._slots: dict[FleetLayout, Ints] = {}
         self.links = LinkTally(n) if "radio.sinr" in self.layouts[-1].columns else None
 
     def add(self, fleet: FleetSnapshot, step: float, contact: Floats | None = None) -> None:
         """Add a sample, `step` s after the previous one; `contact`: 1 for vehicles with a path to a station."""
-        if id(fleet.layout) not in self._slots:
-            self._slots[id(fleet.layout)] = (fleet.layout, np.searchsorted(self.members, fleet.members))
-        at = self._slots[id(fleet.layout)][1]
+        if fleet.layout not in self._slots:
+            self._slots[fleet.layout] = np.searchsorted(self.members, fleet.members)
+        at = self._slots[fleet.layout]
         position, speed = fleet.block[0:3], _length(fleet.block[7:10])
         self.samples[at] += 1
         self.speeds[at] += speed
@@ -110,11 +110,10 @@ class _Tally:
             "min_height_m": float(self.lowest.min(initial=np.inf)),
             "max_height_m": float(self.highest.max(initial=-np.inf)),
             **({} if self.links is None else {"radio": self.links.summary()}),
-            "per_vehicle": self._vehicles(last),
+            "per_vehicle": self._vehicles(),
         }
 
-    def _vehicles(self, last: FleetLayout) -> dict[str, list[Any]]:
-        names = [last.name if last.single else f"{last.name}[{member}]" for member in self.members]
+    def _vehicles(self) -> dict[str, list[Any]]:
         columns = {
             "distance_m": self.distance,
             "mean_speed_mps": self.speeds / np.maximum(self.samples, 1),
@@ -125,7 +124,7 @@ class _Tally:
             "max_height_m": self.highest,
         }
         radio = {} if self.links is None else self.links.vehicles()
-        return {"name": names, **{name: values.tolist() for name, values in columns.items()}, **radio}
+        return {"name": list(self.names), **{name: values.tolist() for name, values in columns.items()}, **radio}
 
 
 def _length(vectors: Floats) -> Floats:

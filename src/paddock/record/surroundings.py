@@ -12,7 +12,6 @@ from binascii import Error as Base64Error
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.engine.overrides import fleet_routes
 from paddock.engine.radio.control import radio_tree
 from paddock.engine.simulation import Simulation
 from paddock.record.race import described_race
@@ -27,7 +26,7 @@ LARGEST = 64 * 2**20  # bytes of a scenery
 def surroundings_of(sim: Simulation) -> dict[str, str]:
     """Return the metadata: `routes`, `looks`, `arrays`, `radio`, `race` as JSON, `scenery` compressed and in base64."""
     programs = sim.engine.programs.values()
-    routes = [route for program in programs for route in fleet_routes(program)][:MOST_ROUTES]
+    routes = [route for program in programs for route in program.control.routes()][:MOST_ROUTES]
     looks = {program.fleet.name: program.appearance() for program in programs}
     metadata = {
         "routes": json.dumps(
@@ -35,7 +34,9 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
         ),
         "looks": json.dumps(looks),
     }
-    arrays = {program.fleet.name: fleet_array_trees(program.layout(), program.sensors) for program in programs}
+    arrays = {
+        program.fleet.name: fleet_array_trees(program.published.layout(), program.sensors) for program in programs
+    }
     if any(arrays.values()):
         metadata["arrays"] = json.dumps({name: trees for name, trees in arrays.items() if trees})
     radio = described_radio(sim)

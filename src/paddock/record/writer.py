@@ -7,7 +7,7 @@ from dataclasses import asdict, fields, replace
 from io import RawIOBase
 from itertools import groupby
 from math import inf
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Any, Self
 
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
@@ -17,8 +17,9 @@ from mcap_protobuf.schema import build_file_descriptor_set
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerBoard, MarkerChange
-from paddock.errors import PaddockError
+from paddock.errors import file_errors
 from paddock.record import channels, foxglove
+from paddock.record.channels import LogTime
 from paddock.record.foxglove import TOPIC as TRACK_SCENE
 from paddock.record.foxglove import SensedArray, SensedWriter, stamped
 from paddock.record.radio import TRAFFIC_TOPIC as RADIO_SCENE
@@ -52,16 +53,16 @@ class Timeline:
         self.offset = 0  # log time of tick 0
         self._next = started  # the earliest log time of a new section
 
-    def begin(self, tick: int) -> int:
-        """Start a section at this tick; return its log time."""
+    def begin(self, tick: int) -> LogTime:
+        """Start a section at this tick; return its time."""
         self.offset = self._next - self._since_start(tick)
         return self.at(tick)
 
-    def at(self, tick: int) -> int:
-        """Return the log time of a tick."""
+    def at(self, tick: int) -> LogTime:
+        """Return the log time of a tick, and the wall time."""
         log_time = self.offset + self._since_start(tick)
         self._next = max(self._next, log_time + max(1, self._since_start(1)))
-        return log_time
+        return LogTime(log_time, time_ns())
 
     def _since_start(self, tick: int) -> int:
         return round(tick * NANOSECONDS / self.rate)
@@ -81,10 +82,8 @@ class RecordingFile:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """Create the file; an existing one is overwritten."""
-        try:
+        with file_errors(f"cannot record to {os.fspath(path)}"):
             return cls(open(path, "wb", buffering=0))
-        except OSError as error:
-            raise PaddockError(f"cannot record to {os.fspath(path)}: {error.strerror or error}") from None
 
     def write(self, data: bytes) -> int:
         """Write everything; the operating system may accept it in parts."""
@@ -118,7 +117,7 @@ class RecordingFile:
 
 
 class McapWriter:
-    """Writes messages to the channels of a recording, all of which are registered in the first chunk."""
+    """Writes messages to the channels of a recording; those that all have are registered in the first chunk."""
 
     def __init__(self, output: RecordingFile, metadata: Mapping[str, str], scenario: str, started: int) -> None:
         """`scenario` as YAML, `started` in ns since 1970."""
@@ -139,20 +138,19 @@ class McapWriter:
         number = self._writer.register_schema(message.DESCRIPTOR.full_name, "protobuf", schema)
         return int(self._writer.register_channel(topic, "protobuf", number))
 
-    def write(self, topic: str, log_time: int, wall_time: int, data: bytes) -> None:
-        """Add a message; both times in ns. Log times never decrease: a late message takes the latest log time."""
-        before = self.output.position
-        log_time = self._latest = max(log_time, self._latest)
-        self._writer.add_message(self._ids[topic], log_time, data, wall_time)
+    def write(self, topic: str, at: LogTime, message: Any) -> None:
+        """Add a message, encoded or of a class of protobuf. Log times never decrease: a late one takes the latest.
+
+        The first message of another topic, such as that of one sensor, registers its channel.
+        """
+        if topic not in self._ids:
+            self._ids[topic] = self._register(topic, type(message))
+        before, self._latest = self.output.position, max(at.log, self._latest)
+        data = message if isinstance(message, bytes) else message.SerializeToString()
+        self._writer.add_message(self._ids[topic], self._latest, data, at.wall)
         self._pending = self.output.position == before
         if not self._pending:
             self._written()
-
-    def write_more(self, topic: str, schema: Any, log_time: int, wall_time: int, data: bytes) -> None:
-        """Add a message to a channel of its own, such as that of one sensor; the first one registers it."""
-        if topic not in self._ids:
-            self._ids[topic] = self._register(topic, schema)
-        self.write(topic, log_time, wall_time, data)
 
     def flush_if_due(self) -> None:
         """Write an unfinished chunk that has waited long enough."""
@@ -176,15 +174,9 @@ class McapWriter:
 
 
 class RecordingWriter:
-    """Converts snapshots, actions, events, hashes and markers to messages; all times in ns."""
+    """Converts snapshots, actions, events, hashes and markers to messages."""
 
-    def __init__(
-        self,
-        writer: McapWriter,
-        precision: str,
-        rate: float = 1.0,
-        track: SceneUpdate | None = None,
-    ) -> None:
+    def __init__(self, writer: McapWriter, precision: str, rate: float = 1.0, track: SceneUpdate | None = None) -> None:
         """`rate` in ticks per simulated s; `track` is the scene of the track."""
         self.writer, self._track = writer, track
         self.precision = precision
@@ -196,82 +188,73 @@ class RecordingWriter:
         self._next_view = 0
         self._radio_written = -1  # log time of the last links
 
-    def begin(self, start: states.RunStart, log_time: int, wall_time: int) -> None:
+    def begin(self, start: states.RunStart, at: LogTime) -> None:
         """Write the start of a run, a reset or a restore."""
         self._layout, self._next_view = None, 0
         self.sensed.begin()
-        self.writer.write(channels.RUN, log_time, wall_time, states.encode_run_start(start))
+        self.writer.write(channels.RUN, at, states.encode_run_start(start))
         if self._track is not None:
-            scene = stamped(self._track, log_time)
-            self.writer.write_more(TRACK_SCENE, SceneUpdate, log_time, wall_time, scene)
+            self.writer.write(TRACK_SCENE, at, stamped(self._track, at.log))
 
     def sample(
-        self,
-        snapshot: Snapshot,
-        log_time: int,
-        wall_time: int,
-        sensed: tuple[SensedArray, ...] = (),
-        radio: RadioTree | None = None,
+        self, snapshot: Snapshot, at: LogTime, sensed: tuple[SensedArray, ...] = (), radio: RadioTree | None = None
     ) -> None:
         """Write all vehicles at a tick; `sensed` are the arrays that viewers show, `radio` stations and jammers."""
         if self._layout is None or snapshot.layout != self._layout:
-            self._roster(snapshot.layout, log_time, wall_time)
+            self._roster(snapshot.layout, at)
         automatic = "double" if len(snapshot) <= EXACT else "single"
         precision = automatic if self.precision == "auto" else self.precision
         blocks = tuple(fleet.block for fleet in snapshot)
         arrays = tuple(array for fleet in snapshot for array in fleet.blocks.values())
         about = snapshot.tick, snapshot.time, snapshot.run, snapshot.roster
         state = states.StateMessage(*about, blocks, precision, arrays=arrays)
-        self.writer.write(channels.STATE, log_time, wall_time, states.encode_state(state))
+        self.writer.write(channels.STATE, at, states.encode_state(state))
         self.samples += 1
         self.vehicle_samples += len(snapshot)
-        if log_time >= self._next_view:
-            self._view(snapshot, sensed, log_time, wall_time)
+        if at.log >= self._next_view:
+            self._view(snapshot, sensed, at)
             if radio is not None:
-                self.radio(snapshot, radio, log_time, wall_time)
-        self.sensed.write(snapshot, sensed, log_time, wall_time)
+                self.radio(snapshot, radio, at)
+        self.sensed.write(snapshot, sensed, at)
 
-    def radio(self, snapshot: Snapshot, radio: RadioTree, log_time: int, wall_time: int) -> None:
+    def radio(self, snapshot: Snapshot, radio: RadioTree, at: LogTime) -> None:
         """Write links, stations, jammers and counts of packets at a tick, once."""
-        if log_time > self._radio_written:
-            links = radio_scene(snapshot, radio, log_time).SerializeToString()
-            self.writer.write_more(RADIO_SCENE, SceneUpdate, log_time, wall_time, links)
-            self._radio_written = log_time
+        if at.log > self._radio_written:
+            self.writer.write(RADIO_SCENE, at, radio_scene(snapshot, radio, at.log))
+            self._radio_written = at.log
 
-    def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
+    def action(self, posted: Posted, at: LogTime) -> None:
         """Write an action applied to the run."""
         action = ActionRecord(**posted.to_tree())
-        self.writer.write(channels.ACTIONS, log_time, wall_time, states.encode_action(action))
+        self.writer.write(channels.ACTIONS, at, states.encode_action(action))
         if isinstance(posted.action, FrameAction):
-            frames = foxglove.named_frame(posted.action, log_time)
-            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
+            self.writer.write(channels.FRAMES, at, foxglove.named_frame(posted.action, at.log))
 
-    def event(self, event: Event, log_time: int, wall_time: int) -> None:
+    def event(self, event: Event, at: LogTime) -> None:
         """Write an event."""
         message = EventRecord(**asdict(event))
-        self.writer.write(channels.EVENTS, log_time, wall_time, states.encode_event(message))
-        self.writer.write(channels.LOG, log_time, wall_time, foxglove.log_line(event, log_time).SerializeToString())
+        self.writer.write(channels.EVENTS, at, states.encode_event(message))
+        self.writer.write(channels.LOG, at, foxglove.log_line(event, at.log))
 
-    def digest(self, state: states.StateHash, log_time: int, wall_time: int) -> None:
+    def digest(self, state: states.StateHash, at: LogTime) -> None:
         """Write the hash of the complete state at a tick."""
-        self.writer.write(channels.HASHES, log_time, wall_time, states.encode_state_hash(state))
+        self.writer.write(channels.HASHES, at, states.encode_state_hash(state))
 
-    def _roster(self, layout: Layout, log_time: int, wall_time: int) -> None:
+    def _roster(self, layout: Layout, at: LogTime) -> None:
         names = states.FleetMessage._fields
         fleets = tuple(states.FleetMessage(*(getattr(fleet, name) for name in names)) for fleet in layout.fleets)
         roster = states.encode_roster(states.RosterMessage(layout.roster, fleets))
-        self.writer.write(channels.ROSTER, log_time, wall_time, roster)
+        self.writer.write(channels.ROSTER, at, roster)
         self._layout, self._next_view = layout, 0
         if foxglove.all_drawn(layout):
-            self.writer.write(channels.SCENE, log_time, wall_time, foxglove.scene(layout, log_time).SerializeToString())
+            self.writer.write(channels.SCENE, at, foxglove.scene(layout, at.log))
 
-    def _view(self, snapshot: Snapshot, sensed: tuple[SensedArray, ...], log_time: int, wall_time: int) -> None:
-        self._next_view = max(self._next_view + VIEW_EVERY, log_time + VIEW_EVERY // 2)
-        cloud = foxglove.point_cloud(snapshot, log_time)
-        self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
-        frames = foxglove.vehicle_frames(snapshot, ((array.fleet, array.row) for array in sensed), log_time)
+    def _view(self, snapshot: Snapshot, sensed: tuple[SensedArray, ...], at: LogTime) -> None:
+        self._next_view = max(self._next_view + VIEW_EVERY, at.log + VIEW_EVERY // 2)
+        self.writer.write(channels.POSITIONS, at, foxglove.point_cloud(snapshot, at.log))
+        frames = foxglove.vehicle_frames(snapshot, ((array.fleet, array.row) for array in sensed), at.log)
         if frames.transforms:
-            self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
+            self.writer.write(channels.FRAMES, at, frames)
 
 
 class MarkerWriter:
@@ -281,12 +264,11 @@ class MarkerWriter:
         self.writer = writer
         self._hidden: set[str] = set()
 
-    def write(self, change: MarkerChange, log_time: int, wall_time: int) -> None:
-        """Write one change; times in ns."""
+    def write(self, change: MarkerChange, at: LogTime) -> None:
+        """Write one change."""
         for command in _commands(change):
-            self.writer.write(channels.MARKERS, log_time, wall_time, wire.encode_marker_command(command))
-        update = self._scene(change, log_time)
-        self.writer.write(channels.MARKER_SCENE, log_time, wall_time, update.SerializeToString())
+            self.writer.write(channels.MARKERS, at, wire.encode_marker_command(command))
+        self.writer.write(channels.MARKER_SCENE, at, self._scene(change, at.log))
 
     def _scene(self, change: MarkerChange, log_time: int) -> SceneUpdate:
         changed = [placed.marker for placed in change.placed]

@@ -97,12 +97,12 @@ class Described:
 
     def __init__(self) -> None:
         self._scenario: tuple[Scenario, dict[str, Any]] | None = None
-        self._fleets: dict[bool, tuple[Layout, list[str | None], list[Any]]] = {}
+        self._fleets: tuple[Layout, list[str | None], list[FleetInfoTree]] | None = None
 
     def scenario(self, scenario: Scenario) -> dict[str, Any]:
         """Return a scenario as a tree, without the section that may contain the token, and without what may be large.
 
-        `get_scenery` returns the obstacles and the ground.
+        `scenery` returns the obstacles and the ground.
         """
         if self._scenario is None or self._scenario[0] is not scenario:
             tree = scenario.to_dict()
@@ -114,36 +114,34 @@ class Described:
             self._scenario = scenario, tree
         return self._scenario[1]
 
-    def fleets(self, programs: list[FleetProgram], layout: Layout, page: bool) -> list[Any]:
+    def fleets(self, programs: list[FleetProgram], layout: Layout) -> list[FleetInfoTree]:
         """Return the fleets with this layout."""
-        known, drivers = self._fleets.get(page), [_driver(program) for program in programs]
+        known, drivers = self._fleets, [_driver(program) for program in programs]
         if known is None or known[0] is not layout or known[1] != drivers:
-            known = self._fleets[page] = layout, drivers, fleet_trees(programs, layout, page)
+            known = self._fleets = layout, drivers, fleet_trees(programs, layout)
         return known[2]
 
 
 def _driver(program: FleetProgram) -> str | None:
-    return None if program.behaviour is None else program.behaviour.rule.name
+    behaviour = program.control.behaviour
+    return None if behaviour is None else behaviour.rule.name
 
 
-def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> list[Any]:
-    """Return the fleets of a simulation with inputs and sensors; for the page with columns, else with parameters."""
-    trees = []
+def fleet_trees(programs: list[FleetProgram], layouts: Layout) -> list[FleetInfoTree]:
+    """Return the fleets of a simulation with inputs, columns, sensors and parameters."""
+    trees: list[FleetInfoTree] = []
     for program, layout in zip(programs, layouts.fleets, strict=True):
-        model, sensors = program.model, list(program.sensors)
-        inputs: list[Any] = column_trees(model.command)
-        if page:
-            readings = {name: noised.sensor for name, noised in program.sensors.items()}
-            more: dict[str, Any] = {
-                "columns": fleet_columns(layout.columns, model, readings),
-                "arrays": fleet_array_trees(layout, program.sensors),
-                **program.appearance(),
-            }
-        else:
-            inputs = [{key: value for key, value in tree.items() if value is not None} for tree in inputs]
-            values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
-            more = {"parameters": dict(values), "varying": list(program.varying)}
-        trees.append(fleet_tree(layout, _driver(program), inputs=inputs, sensors=sensors, **more))
+        model, sensors = program.model, {name: noised.sensor for name, noised in program.sensors.items()}
+        values = zip(column_index(model.parameters), program.parameters.values.tolist(), strict=True)
+        more = {
+            "inputs": column_trees(model.command),
+            "columns": fleet_columns(layout.columns, model, sensors),
+            "arrays": fleet_array_trees(layout, program.sensors),
+            "sensors": list(sensors),
+            "parameters": {name: value if isfinite(value) else None for name, value in values},
+            "varying": list(program.parameters.varying),
+        }
+        trees.append(fleet_tree(layout, _driver(program), **more, **program.appearance()))
     return trees
 
 
@@ -177,8 +175,8 @@ def recorded_fleets(
         columns = fleet_columns(layout.columns, model, sensors)
         arrays = array_trees(layout, sensors, {name: options for name, (_, options) in mine.items()})
         look = looks.get(layout.name, {"preset": None, "dimensions": {}})
-        more: dict[str, Any] = {"columns": columns, "arrays": arrays, **look}
-        trees.append(fleet_tree(layout, RECORDING, inputs=[], sensors=sorted(sensors), **more))
+        more: dict[str, Any] = {"columns": columns, "arrays": arrays, "sensors": sorted(sensors), **look}
+        trees.append(fleet_tree(layout, RECORDING, inputs=[], parameters={}, varying=[], **more))
     return trees
 
 
@@ -188,9 +186,9 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
     if len(rows) != 1:
         raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
     row, model = int(rows[0]), program.model
-    values, driver = program.inspect(row), program.driver(row)
-    layout = program.layout()
-    preset = program.entry.get("preset")
+    values, driver = program.inspect(row), program.control.driver(row)
+    layout = program.published.layout()
+    preset = program.settings.entry.get("preset")
     return {
         "id": int(layout.ids[row]),
         "name": layout.vehicle_name(row),
@@ -199,7 +197,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "model": model.name,
         "preset": None if preset is None else str(preset),
         "driven_by": None if driver is None else driver[1],
-        "substeps": program.substeps,
+        "substeps": program.settings.substeps,
         "tick": sim.tick,
         "time": sim.time,
         "state": value_trees(columns_of(model.state), values["state"]),
@@ -293,7 +291,7 @@ def _impaired(sim: Simulation) -> dict[str, list[int]]:
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Return counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
-    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.pipeline.times.items())}
+    stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.stages.pipeline.times.items())}
     return {
         "tick": sim.tick,
         "time": sim.time,

@@ -121,7 +121,7 @@ class FactPublisher:
         """Send a fact soon, and again when it changes."""
         with self._change:
             fact = self._kept.get(number) or PublishedFact(number, operation, arguments)
-            if OPERATIONS[operation].entry.where == "fact":
+            if OPERATIONS[operation].entry.handling == "fact":
                 fact.until = monotonic() + KEPT
                 self._kept[number] = fact
             self._asked.append(fact)
@@ -282,7 +282,7 @@ class FactMirror:
         key = (operation, repr(sorted(arguments.items())))
         fact = self._facts.pop(key, None) or self._new(key, operation, arguments)
         self._facts[key] = fact
-        oldest = monotonic_ns() if fresh or entry.where == "read" else self._oldest(client)
+        oldest = monotonic_ns() if fresh or entry.handling == "read" else self._oldest(client)
         if fact.outcome is not None and fact.at >= oldest:
             if monotonic() - fact.asked > RENEWED:
                 self._ask(fact, client)
@@ -309,7 +309,7 @@ class FactMirror:
             fact.outcome = fact.outcome._replace(tick=tick, time=time)
         outcome, waiting, entry = fact.outcome, fact.waiting, OPERATIONS[fact.operation].entry
         fact.waiting = [reader for reader in waiting if reader[0] > fact.at]
-        if entry.where == "read":
+        if entry.handling == "read":
             fact.outcome = None
         for oldest, client, then in waiting:
             if oldest <= message["at"] and outcome is not None:

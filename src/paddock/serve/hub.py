@@ -29,7 +29,7 @@ from paddock.serve.mirror import Mirror
 from paddock.serve.protection.admission import raise_file_limit
 from paddock.serve.protection.checker import Checker
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.operation import Budgeted
+from paddock.wire.operations.operation import Handling
 from paddock.wire.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
@@ -39,7 +39,7 @@ OTHERS = 0.06  # share of a core for the other threads of its process
 SAVED = 1.0  # s of wall time whose budget may be spent at once
 CHANGES_SAVED = 40.0  # s: the same for changes, of which people make some in quick succession, as a reset and a spawn
 LONGEST_WAIT = 4.0  # s of wall time for which work of other threads may delay the next operation
-MOST_OPEN: dict[Budgeted, int] = {"clock": 16, "commands": 16, "changes": 1}  # operations of a kind without a reply yet
+MOST_OPEN: dict[Handling, int] = {"clock": 16, "command": 16, "change": 1}  # operations of a kind without a reply yet
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
 MOST_BYTES = 128 << 20  # bytes of arrays and blobs that may wait, of all clients
@@ -105,7 +105,7 @@ class Waiting:
     client: str
     message: bytes  # encoded for the link
     then: Then
-    budget: Budgeted = "none"
+    handling: Handling = "step"
     quick: bool = False  # whether later reads of its client wait for the reply
 
 
@@ -120,9 +120,9 @@ class OperationGate:
     ) -> None:
         """`send(item)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
         now = monotonic()
-        self.budgets: dict[Budgeted, Budget] = {
-            "commands": Budget(COMMANDS, now, SAVED),
-            "changes": Budget(CHANGES, now, CHANGES_SAVED),
+        self.budgets: dict[Handling, Budget] = {
+            "command": Budget(COMMANDS, now, SAVED),
+            "change": Budget(CHANGES, now, CHANGES_SAVED),
         }
         self.others = Budget(OTHERS, now, SAVED, longest_wait=LONGEST_WAIT)
         self._loop, self._send, self._counted = loop, send, count
@@ -143,10 +143,10 @@ class OperationGate:
         except (TypeError, ValueError, OverflowError) as error:
             then(OperationError("PaddockError", f"{operation}: {error}"))
             return
-        quick = entry.budget in self.budgets and not entry.slow
-        item = Waiting(self._number, operation, client, message, then, entry.budget, quick)
+        quick = entry.handling in self.budgets and not entry.slow
+        item = Waiting(self._number, operation, client, message, then, entry.handling, quick)
         queue = self._queues.get(client, ())
-        if not queue and not self._is_waited_for(item.budget) and self._has_budget(item, monotonic()):
+        if not queue and not self._is_waited_for(item.handling) and self._has_budget(item, monotonic()):
             self._pass_on(item)
         elif refusal := self._refusal(item, len(queue)):
             self._counted("refused_operations")
@@ -167,7 +167,7 @@ class OperationGate:
     def gone(self, client: str, then: Callable[[], None]) -> None:
         """Drop the waiting reads and changes of a client that has left; call `then` after its commands."""
         queue = self._queues.pop(client, deque())
-        for item in [item for item in queue if item.budget == "changes"]:
+        for item in [item for item in queue if item.handling == "change"]:
             queue.remove(item)
             self._forget(item)
             item.then(OperationError("PaddockError", f"{client} has left"))
@@ -182,8 +182,8 @@ class OperationGate:
         self._open[item.operation] -= 1
         if item.quick and self._quick[item.client]:
             self._quick[item.client] -= 1
-        self.budgets["commands"].charge(spent.commands)
-        self.budgets["changes"].charge(spent.changes)
+        self.budgets["command"].charge(spent.commands)
+        self.budgets["change"].charge(spent.changes)
         self.others.charge(spent.others)
         if self._queues:
             self._loop.call_soon(self._pump)
@@ -207,23 +207,23 @@ class OperationGate:
         """Return whether the budget of an operation has something left, and few of its kind are on their way."""
         if not item.number:
             return not self._quick[item.client]
-        if item.budget == "none":
+        if item.handling == "step":
             return True
         if self._is_full(item):
             return False
         self.others.refill(now)
-        if item.budget == "clock":  # goes before others
+        if item.handling == "clock":  # goes before others
             return self.others.left > -SAVED * OTHERS
-        self.budgets[item.budget].refill(now)
-        return self.budgets[item.budget].left > 0.0 and self.others.left > 0.0
+        self.budgets[item.handling].refill(now)
+        return self.budgets[item.handling].left > 0.0 and self.others.left > 0.0
 
     def _is_full(self, item: Waiting) -> bool:
         """Return whether an operation waits for replies: only they report what its kind costs."""
-        return item.budget in MOST_OPEN and self._open[item.operation] >= MOST_OPEN[item.budget]
+        return self._open[item.operation] >= MOST_OPEN.get(item.handling, MOST_QUEUED_IN_ALL)
 
-    def _is_waited_for(self, budget: Budgeted) -> bool:
+    def _is_waited_for(self, handling: Handling) -> bool:
         """Return whether another client's operation waits for the same budget."""
-        return budget != "none" and any(queue[0].budget == budget for queue in self._queues.values())
+        return handling != "step" and any(queue[0].handling == handling for queue in self._queues.values())
 
     def _pass_on(self, item: Waiting) -> None:
         if item.number:
@@ -254,7 +254,7 @@ class OperationGate:
         """Continue when a budget has something left; operations that wait for replies continue after them."""
         heads = [queue[0] for queue in self._queues.values() if queue[0].number and not self._is_full(queue[0])]
         if self._timer is None and heads:
-            waits = [self.budgets[head.budget].wait if head.budget in self.budgets else 0.0 for head in heads]
+            waits = [self.budgets[head.handling].wait if head.handling in self.budgets else 0.0 for head in heads]
             self._timer = self._loop.call_later(max(min(waits), self.others.wait) + 0.001, self._on_timer)
 
     def _on_timer(self) -> None:
@@ -317,7 +317,7 @@ class Hub:
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then, fresh: bool = False) -> None:
         """Like `request`, with a callback that runs as soon as the reply arrives, before the event loop continues."""
-        if OPERATIONS[operation].entry.where in ("fact", "read"):
+        if OPERATIONS[operation].entry.handling in ("fact", "read"):
             self.gate.after(client, lambda: self.facts.read(operation, client, arguments, then, fresh))
         else:
             self.gate.ask(operation, client, arguments, then)
@@ -396,7 +396,8 @@ class Hub:
             self.loop.remove_reader(self.link.socket)
             self.stopped.set()
             return
-        for message in self.link.decoder.feed(piece):
+        self.link.decoder.feed(piece)
+        for message in self.link.decoder:
             self._receive(message)
 
     def _receive(self, message: dict[str, Any]) -> None:
@@ -490,9 +491,8 @@ def main(link_number: int, bell_number: int) -> None:
 
 async def _serve(link: HubLink, bell: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    messages: Iterator[dict[str, Any]] = iter(())
-    while (first := next(messages, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
-        messages = link.decoder.feed(piece)
+    while (first := next(link.decoder, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
+        link.decoder.feed(piece)
     if first is not None:
         await Hub(link, bell, first["config"]).serve()
     link.close()

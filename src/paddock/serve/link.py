@@ -1,17 +1,16 @@
 """The link between a simulation and its hub: messages over one socket, each a tree of plain values, arrays and bytes.
 
-A message is its size (u32) and its bytes (MessagePack). Both ends belong to Paddock, so a complete message is trusted;
-this is not a public wire format.
+A message is an object of MessagePack. Both ends belong to Paddock, so a complete message is trusted; this is not a
+public wire format.
 """
 
 import select
 import socket
-import struct
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 PIECE = 1 << 18  # bytes received at a time
 MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
 MOST_POSTED = 100_000  # messages after which further posted ones are lost: the hub is about to be replaced
-_SIZE = struct.Struct("<I")
 _ARRAY = 1  # code of the extension type: (dtype, shape, bytes)
 
 
@@ -43,7 +41,7 @@ class LinkClosedError(PaddockError):
 def encode(tree: dict[str, Any]) -> bytes:
     """Encode a message; TypeError, ValueError or OverflowError for a value that it cannot contain."""
     data: bytes = msgpack.packb(tree, default=_extended, strict_types=True, unicode_errors="surrogatepass")
-    return _SIZE.pack(len(data)) + data
+    return data
 
 
 def _extended(value: Any) -> Any:
@@ -72,31 +70,10 @@ def _array(code: int, data: bytes) -> Any:
     return np.frombuffer(values, kind).reshape(shape)
 
 
-class Decoder:
-    """Splits received bytes into messages."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-
-    def feed(self, piece: bytes) -> Iterator[dict[str, Any]]:
-        """Return the messages that are complete now; those not taken are returned by the next call."""
-        self._buffer += piece
-        return iter(self._next, None)
-
-    def _next(self) -> dict[str, Any] | None:
-        """Take the first message from the buffer; None while it is incomplete."""
-        buffer = self._buffer
-        end = _SIZE.size + _SIZE.unpack_from(buffer)[0] if len(buffer) >= _SIZE.size else 0
-        if not end or len(buffer) < end:
-            return None
-        message: dict[str, Any] = msgpack.unpackb(
-            memoryview(buffer)[_SIZE.size : end].tobytes(),
-            ext_hook=_array,
-            strict_map_key=False,
-            unicode_errors="surrogatepass",
-        )
-        del buffer[:end]  # does not copy the rest
-        return message
+def decoder() -> msgpack.Unpacker:
+    """Return what splits bytes into messages: `feed(piece)`, then iterate over those that are complete."""
+    options = {"strict_map_key": False, "unicode_errors": "surrogatepass", "max_buffer_size": 0}  # 0: 4 GiB
+    return msgpack.Unpacker(ext_hook=_array, **options)
 
 
 class HubLink:
@@ -106,7 +83,7 @@ class HubLink:
         """Take over a connected stream socket; `blocking`: whether `recv` blocks."""
         end.setblocking(blocking)
         self.socket = end
-        self.decoder = Decoder()
+        self.decoder = decoder()
         self._waiting: deque[memoryview | dict[str, Any]] = deque()
         self._waiting_bytes = 0
         self._moved = False  # whether the socket has accepted waiting data since `flows` was called
@@ -337,7 +314,8 @@ class HubConnection:
                 self._broken = self._broken or "its end of the link is closed"
                 return
             try:
-                for message in self.link.decoder.feed(piece):
+                self.link.decoder.feed(piece)
+                for message in self.link.decoder:
                     self._receive(message)
             except Exception as error:  # the hub is replaced; the simulation continues
                 self._broken = f"invalid message: {error!r}"
@@ -355,22 +333,25 @@ class HubConnection:
             self._on_periods(message["periods"])
         elif "ask" in message:
             entry = OPERATIONS[message["operation"]].entry
-            publisher = self._publishers[0 if entry.where == "fact" else 1 + entry.slow]
+            publisher = self._publishers[0 if entry.handling == "fact" else 1 + entry.slow]
             publisher.ask(message["ask"], message["operation"], message["arguments"])
         elif "operation" in message:
             self.clients.add(message["client"])
             self._operate(message["id"], message["operation"], message["client"], message["arguments"])
 
     def _operate(self, number: int | None, operation: str, client: str, arguments: dict[str, Any]) -> None:
-        """Carry out an operation, and send its reply when it is done."""
+        """Carry out an operation, and send its reply when it is done; without a number, push only a refusal."""
         try:
             result = operate(self._source, operation, client, arguments)
         except Exception as error:
-            self._reply(number, error=error)
+            if number is None:
+                self.send({"push": "refused", "content": {"client": client, **error_tree(error)}})
+            else:
+                self._reply(number, error=error)
             return
         if isinstance(result, Future):
             result.add_done_callback(lambda done: self._reply_done(number, done))
-        else:
+        elif number is not None:
             self._reply(number, result)
 
     def _reply_done(self, number: int | None, done: Future[Any]) -> None:
@@ -379,8 +360,6 @@ class HubConnection:
 
     def _reply(self, number: int | None, result: Any = None, error: BaseException | None = None) -> None:
         """Send a reply, with the time (ns) of the result and the processor time that clients have taken since."""
-        if number is None and error is None:
-            return
         source, began = self._source, self._spent_until
         if threading.current_thread() is self._reader:
             self._spent_until = thread_time()
@@ -397,7 +376,9 @@ def operate(source: "Source", operation: str, client: str, arguments: Mapping[st
     """
     work = partial(source.handler(operation), client, **arguments)
     try:
-        return work() if OPERATIONS[operation].entry.where == "post" else source.answer(work)
+        entry = OPERATIONS[operation].entry
+        between_ticks = entry.handling in ("fact", "read") or (entry.handling == "change" and not entry.slow)
+        return source.answer(work) if between_ticks else work()
     except PaddockError:
         source.refused += 1
         raise

@@ -102,8 +102,8 @@ class LiveSource:
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
         self._listeners: list[tuple[list[Any], Callable[..., None]]] = [
             (sim.events.listeners, self._on_event),
-            (sim.engine.log.listeners, self._on_action),
-            (sim.engine.on_restart, self._on_restart),
+            (sim.control.log.listeners, self._on_action),
+            (sim.engine.listeners.restart, self._on_restart),
             (sim.world.markers.listeners, self._on_markers),
             (sim.engine.thread.listeners, self._on_clock),
         ]
@@ -330,7 +330,7 @@ def handlers() -> dict[str, Callable[..., Any]]:
     modules = (clock, radio, vehicles, world)
     functions = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
     own = {name: one for name, one in functions.items() if one.__module__ in [module.__name__ for module in modules]}
-    rest = {name: one for name, one in OPERATIONS.items() if one.entry.where != "hub" and name not in own}
+    rest = {name: one for name, one in OPERATIONS.items() if one.entry.handling != "hub" and name not in own}
     return {**own, **{name: _calling(".".join(filter(None, one.client))) for name, one in rest.items()}}
 
 
@@ -397,7 +397,7 @@ def show(sim: Simulation, height: int = 600) -> Shown:
     shown = _SHOWN.get(sim)
     if shown is None or shown.closed:
         shown = _SHOWN[sim] = Shown(sim, height)
-        sim.engine.on_close.append(shown.close)
+        sim.engine.listeners.close.append(shown.close)
     shown.height = height
     return shown
 

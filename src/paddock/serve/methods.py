@@ -315,7 +315,7 @@ async def draw_debug_spheres(
 async def clear_debug(client: Client) -> Moment:
     """Remove everything drawn; no effect if nothing was drawn."""
     try:
-        return await client.done("unmark", namespace=DEBUG)
+        return await client.done("delete_markers", namespace=DEBUG)
     except OperationError as error:
         if error.kind != "UnknownNameError":
             raise
@@ -326,7 +326,7 @@ async def _draw(client: Client, markers: list[dict[str, Any]], color: list[float
     ids = [client.endpoint.next_debug_id() for _ in markers]
     look = {"namespace": DEBUG, "color": [part / 255.0 for part in color], "ttl": ttl}
     named = [{**look, "id": id, **marker} for id, marker in zip(ids, markers, strict=True)]
-    await client.request("mark", markers=named)
+    await client.request("put_markers", markers=named)
     return ids
 
 

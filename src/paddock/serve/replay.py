@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from math import isfinite
 from pathlib import Path
 from time import time
@@ -18,18 +18,18 @@ from paddock.record.player import Player
 from paddock.record.race import recorded_standings
 from paddock.record.radio import recorded_radio, recorded_traffic
 from paddock.record.surroundings import recorded_looks, recorded_roads
-from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
+from paddock.serve.describe import Described, recorded_fleets, recorded_tree
 from paddock.serve.facts import Cost
 from paddock.serve.host import ClockOwner, Push, Visualization
 from paddock.serve.live import OnChange
 from paddock.serve.mirror import FIELDS
-from paddock.serve.operations.world import client_metadata, metadata_tree
+from paddock.serve.operations.world import metadata_tree
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.radio_results import JammerView, RadioTree
-from paddock.wire.results import InspectedTree, MetadataTree, SeriesTree
+from paddock.wire.results import EventRecord, InspectedTree, MetadataTree, SeriesTree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
@@ -141,24 +141,21 @@ class ReplaySource:
         run = player.snapshot().run
         return {"pace": player.pace, "paused": player.paused, "run": run, "owner": self.owner.client}
 
-    def metadata(self, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
-        player, snapshot = self.player, self.player.snapshot()
+    def metadata(self, client: str) -> MetadataTree:
+        player, snapshot, recording = self.player, self.player.snapshot(), self.player.recording
         scenario = player.scenario
         tree = self._described.scenario(scenario)
-        found = metadata_tree(self, client, scenario, player, scenario.seed, snapshot.run, tree)
-        position = {"position": player.position, "duration": player.duration}
-        if not page:
-            fleets = snapshot.layout.fleets
-            trees = [fleet_tree(one, RECORDING, inputs=[], sensors=[], parameters={}) for one in fleets]
-            return client_metadata(self, found) | {"fleets": trees, "recording": position}
-        recording = player.recording
-        looks = recorded_looks(recording.metadata)
-        events = [{**asdict(one), "number": k + 1} for k, one in enumerate(recording.events())]
-        start = {"path": Path(recording.path).name, "start": recording.sample(0).time}
+        events = [EventRecord(k, *astuple(event)[1:]) for k, event in enumerate(recording.events(), 1)]
         return {
-            **found,
-            "fleets": recorded_fleets(snapshot, looks, recording.scenario),
-            "recording": {**start, **position, "events": events},
+            **metadata_tree(self, client, scenario, player, scenario.seed, snapshot.run, tree),
+            "fleets": recorded_fleets(snapshot, recorded_looks(recording.metadata), recording.scenario),
+            "recording": {
+                "path": Path(recording.path).name,
+                "start": recording.sample(0).time,
+                "position": player.position,
+                "duration": player.duration,
+                "events": events,
+            },
         }
 
     def inspect(self, client: str, target: str | int, page: bool = False) -> InspectedTree | dict[str, dict[str, Any]]:
@@ -228,7 +225,7 @@ class ReplaySource:
         view = self.radio_view(client)
         return [] if view is None else view["jammers"]
 
-    def visualization(self, client: str, **shown: bool | None) -> dict[str, Any]:
+    def set_visualization_mode(self, client: str, **shown: bool | None) -> dict[str, Any]:
         return self._visualization.set(shown)
 
     def mission(self, client: str) -> None:
@@ -248,7 +245,7 @@ class ReplaySource:
     def release_clock(self, client: str) -> None:
         self.gone(client)
 
-    def pace(self, client: str, pace: float) -> None:
+    def set_pace(self, client: str, pace: float) -> None:
         self.owner.check(client, "pace")
         self.player.pace = pace
 

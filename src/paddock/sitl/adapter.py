@@ -316,7 +316,7 @@ class RowAdapter(BlockAdapter):
         return self._connected
 
     def add_vehicle(self, vehicle: Placed) -> None:
-        """Add a vehicle at its place."""
+        """Add a vehicle at its start."""
         with self.lock:
             self._check_id(vehicle)
             if vehicle.craft not in self.crafts:
@@ -355,7 +355,7 @@ class RowAdapter(BlockAdapter):
             self._row_of[list(self._placed)] = np.arange(n - 1)
 
     def reset(self) -> None:
-        """Return all vehicles to their places at time 0, with the same noise."""
+        """Return all vehicles to their starts at time 0, with the same noise."""
         with self.lock:
             self._check()
             self._clear()

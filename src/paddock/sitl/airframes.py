@@ -14,7 +14,8 @@ from paddock.autopilot.vehicle_data import MOTORS, Floats
 from paddock.compute import arrays
 from paddock.compute.math import maximum, minimum
 from paddock.compute.routine import routine
-from paddock.engine.program import VARYING, FleetProgram
+from paddock.engine.fleet_settings import VARYING
+from paddock.engine.program import FleetProgram
 from paddock.plugins import find_plugin, plugin_modules
 from paddock.sitl.adapter import AdapterError
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
@@ -64,7 +65,7 @@ class Airframe(ABC):
     def battery(self, rows: Rows) -> Floats | None:
         """Return voltage (V), current (A) and remaining share, (3, n); None without a battery."""
         model = self.program.model
-        if not self.program.has_battery or not set(BATTERY_COLUMNS) <= column_index(model.state).keys():
+        if not self.program.parameters.has_battery or not set(BATTERY_COLUMNS) <= column_index(model.state).keys():
             return None
         capacity = self.parameter("capacity", rows) if "capacity" in column_index(model.parameters) else 1.0
         power = np.array([self.state(name, rows) for name in ("voltage", "current", "charge")])
@@ -79,9 +80,9 @@ class Airframe(ABC):
     def parameter(self, name: str, rows: Rows) -> float | Floats:
         """Return a parameter of the model: one value, or (n,) where vehicles of the fleet differ."""
         program = self.program
-        if name in program.varying:
-            return np.asarray(program.fleet.tables[VARYING][program.varying.index(name), rows])
-        return float(program.parameter_values[column_index(program.model.parameters)[name]])
+        if name in program.parameters.varying:
+            return np.asarray(program.fleet.tables[VARYING][program.parameters.varying.index(name), rows])
+        return float(program.parameters.values[column_index(program.model.parameters)[name]])
 
 
 MOTOR_INPUTS = ("motor_1", "motor_2", "motor_3", "motor_4")

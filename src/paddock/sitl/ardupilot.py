@@ -1,7 +1,6 @@
 """An unmodified ArduPilot as the autopilot of a vehicle: it sends servo packets and waits for the state after them."""
 
 import select
-import socket
 from math import isfinite
 from time import monotonic
 from typing import ClassVar
@@ -12,7 +11,7 @@ from paddock.autopilot.contract import Autopilot
 from paddock.autopilot.vehicle_data import COLUMN, RANGEFINDERS, ActuatorCommands, SensorData
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.ardupilot_frames import ArduPilotFrame, find_frame, json_port
-from paddock.sitl.external_autopilot import DEBUGGING, bound_socket, tick_after
+from paddock.sitl.external_autopilot import DEBUGGING, ExternalAutopilot
 from paddock.wire import WireError
 from paddock.wire import ardupilot_json as line
 from paddock.wire.ardupilot_json import LineWriter, ServoPacket, decode_servos
@@ -53,7 +52,7 @@ SENT = np.array(
 FIRST_RANGE = 1 + SENT.tolist().index(COLUMN["range_1"])  # in the numbers of a line
 
 
-class ArduPilotAutopilot(Autopilot):
+class ArduPilotAutopilot(ExternalAutopilot):
     """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
 
     `dt` s is the step of the world. With `lockstep=False` neither side waits: a packet is answered on arrival.
@@ -71,7 +70,7 @@ class ArduPilotAutopilot(Autopilot):
         port: int | None = None,
         lockstep: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(dt, instance, address, json_port(instance) if port is None else port, ticks=1)
         self.frame = find_frame(frame) if isinstance(frame, str) else frame
         longest = self.frame.longest_dt
         if longest is not None and dt > longest * (1.0 + 1e-9):  # 1/720 s is not too long for 720 Hz
@@ -82,14 +81,9 @@ class ArduPilotAutopilot(Autopilot):
         if not 0.0 < dt * 1e6 < LONGEST_US:
             wrong = f"a world step of {dt:g} s cannot be lockstepped"
             raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
-        self.instance, self.lockstep = instance, lockstep
-        self._address = address
-        self.port = json_port(instance) if port is None else port  # UDP; 0: a free one, known after `open`
-        self._socket: socket.socket | None = None
+        self.lockstep = lockstep
         self._poll = select.poll()
-        self._dt_us = dt * 1e6
         self._rate = 0  # Hz, of the last packet
-        self._ticks = 1  # that it requested
         self._restart_time()
         self._ranged: set[int] = set()  # rangefinders with a measurement, by their numbers in a line
         self._ranges, self._lost = b"", list[int]()  # the last measurements; those of `_ranged` without a target
@@ -115,17 +109,15 @@ class ArduPilotAutopilot(Autopilot):
     @property
     def period_us(self) -> int:
         """As the last packet asked; the poll period while none is connected."""
-        return max(1, round(self._ticks * self._dt_us)) if self._live else IDLE_PERIOD_US
+        return super().period_us if self._live else IDLE_PERIOD_US
 
     def next_us(self, time_us: int) -> int:
         """Return the time of the tick that the last packet asked for."""
-        return tick_after(time_us, self._ticks, self._dt_us) if self._live else super().next_us(time_us)
+        return super().next_us(time_us) if self._live else Autopilot.next_us(self, time_us)
 
     def open(self) -> None:
         """Bind the port; PaddockError if it is in use."""
-        if self._socket is None:
-            self._socket = bound_socket("ArduPilot", "udp", self._address, self.port, "another Paddock, Gazebo")
-            self.port = self._socket.getsockname()[1]
+        if self._bind("udp", "another Paddock, Gazebo") and self._socket is not None:
             self._poll.register(self._socket, select.POLLIN)
         self.status.note = self._waiting_note()
 
@@ -202,10 +194,6 @@ class ArduPilotAutopilot(Autopilot):
         except OSError as error:
             self.status.note = f"cannot reply to {self._peer[0]}:{self._peer[1]}: {error.strerror}"
 
-    def _reject(self, why: str) -> None:
-        self.status.rejected += 1
-        self.status.note = why
-
     def _admit(self, source: Address) -> bool:
         """Accept the peer, or a restarted one: it uses another port while the old one is silent."""
         now = monotonic()
@@ -226,11 +214,9 @@ class ArduPilotAutopilot(Autopilot):
         return True
 
     def _restarted(self) -> None:
-        self.status.restarts += 1
         self._restart_time()
         self._owing = False
-        for listener in self.on_restart:
-            listener()
+        self._report_restart()
 
     def _take(self, packet: ServoPacket) -> bool:
         """Apply a packet; return whether it is a new frame."""

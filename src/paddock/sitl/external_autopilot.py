@@ -2,34 +2,64 @@
 
 import socket
 
+from paddock.autopilot.contract import Autopilot
 from paddock.errors import PaddockError
 
 PX4_PORT = 4560  # TCP port at which PX4 instance 0 expects its simulator
 DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an autopilot that is silent on purpose
 
 
-def bound_socket(owner: str, protocol: str, address: str, port: int, others: str) -> socket.socket:
-    """Return a non-blocking socket (`protocol` tcp, listening, or udp) at an address and port.
+class ExternalAutopilot(Autopilot):
+    """Waits at a port for the autopilot's process, and exchanges data every few ticks of the world."""
 
-    PaddockError if it is in use; it names the owner, and `others` that may use it.
-    """
-    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
-    try:
-        if protocol == "tcp":
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((address, port))
-        if protocol == "tcp":
-            opened.listen(4)
-    except OSError as error:
-        opened.close()
-        raise PaddockError(
-            f"{owner}: cannot bind {protocol} {address}:{port} ({error.strerror}); stop the program that uses it "
-            f"({others}) or choose another instance"
-        ) from None
-    opened.setblocking(False)
-    return opened
+    def __init__(self, dt: float, instance: int, address: str, port: int, ticks: int) -> None:
+        """`dt`: s of a tick of the world. ticks: from one exchange to the next. port: 0 for a free one."""
+        super().__init__()
+        self.instance, self.port = instance, port  # the port is known after `open`
+        self._address, self._dt_us, self._ticks = address, dt * 1e6, ticks
+        self._socket: socket.socket | None = None
 
+    @property
+    def period_us(self) -> int:
+        """The ticks between two exchanges."""
+        return max(1, round(self._ticks * self._dt_us))
 
-def tick_after(time_us: int, ticks: int, dt_us: float) -> int:
-    """Return the time of the tick that comes `ticks` of `dt_us` after the one at `time_us`, to the nearest us."""
-    return max(time_us + 1, round((round(time_us / dt_us) + ticks) * dt_us))
+    def next_us(self, time_us: int) -> int:
+        """Return the time of the tick of the next exchange, to the nearest us."""
+        return max(time_us + 1, round((round(time_us / self._dt_us) + self._ticks) * self._dt_us))
+
+    def _bind(self, protocol: str, others: str) -> bool:
+        """Open a non-blocking socket (tcp, listening, or udp) if there is none; return whether it is new.
+
+        PaddockError if the port is in use; it names `others` that may use it.
+        """
+        if self._socket is not None:
+            return False
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
+        try:
+            if protocol == "tcp":
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            opened.bind((self._address, self.port))
+            if protocol == "tcp":
+                opened.listen(4)
+        except OSError as error:
+            opened.close()
+            owner = {"ardupilot": "ArduPilot", "px4": "PX4"}[self.kind]
+            raise PaddockError(
+                f"{owner}: cannot bind {protocol} {self._address}:{self.port} ({error.strerror}); stop the program "
+                f"that uses it ({others}) or choose another instance"
+            ) from None
+        opened.setblocking(False)
+        self._socket, self.port = opened, opened.getsockname()[1]
+        return True
+
+    def _reject(self, why: str) -> None:
+        """Count data that cannot be used, and show why."""
+        self.status.rejected += 1
+        self.status.note = why
+
+    def _report_restart(self) -> None:
+        """Count a restart of the process, and notify listeners."""
+        self.status.restarts += 1
+        for listener in self.on_restart:
+            listener()

@@ -18,11 +18,6 @@ from paddock.world.columns import column_index
 from paddock.world.frames import convert_position
 from paddock.world.geodesy import Origin
 
-ARDUPILOT_FRAMES = {
-    **{"copter": "copter", "copter-plus": "copter", "plane": "plane"},
-    **{"rover": "rover_ackermann", "rover-skid": "rover"},
-}
-"""Frames of ArduPilot that the command line offers -> craft."""
 AUTOPILOTS = {"builtin": ("the built-in autopilot", 250.0), "ardupilot": ("ArduPilot", 1200.0), "px4": ("PX4", 250.0)}
 """Autopilot -> its description and tick rate, Hz; ArduPilot asks for 1,200 frames per second by default."""
 SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}  # m between neighbours
@@ -119,7 +114,7 @@ def _capacity(sim: Simulation, pilots: AutopilotEntry, index: int) -> float | No
     program = sim.engine.programs[pilots.vehicles or ""] if pilots.adapter == WORLD else None
     if program is None or "capacity" not in column_index(program.model.parameters):
         return None
-    return float(program.parameter_column("capacity")[index]) or None
+    return float(program.parameters.column("capacity")[index]) or None
 
 
 def _autopilot(

@@ -122,7 +122,7 @@ class MissionStarter:
         if self.step >= len(self._steps) or now_us < self.next_us:
             return
         self.next_us = now_us + REPEAT_US
-        if self._path is not None and not self._path.connected:
+        if self._path is not None and not self._path.ends.connected:
             self.note = "no radio link"
             return
         while self.step < len(self._steps):

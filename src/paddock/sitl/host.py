@@ -1,7 +1,7 @@
 """Autopilots beside a running simulation: the bridge joins its barrier, ground stations connect over MAVLink."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import hypot, isfinite
 from pathlib import Path
@@ -18,7 +18,7 @@ from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
-from paddock.scenario.via import MavlinkViaSection, station_of
+from paddock.scenario.via import station_of
 from paddock.sitl.adapter_link import StatusRow
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, launch_lines
@@ -28,8 +28,8 @@ from paddock.sitl.saved_autopilots import SavedAutopilots
 from paddock.world.geodesy import Origin
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
-    from paddock.mavlink.hub import MavlinkHub, MavlinkVehicle
-    from paddock.mavlink.radio_path import RadioEnds, RadioPath, RadioRelay
+    from paddock.mavlink.hub import MavlinkHub
+    from paddock.mavlink.radio_path import RadioEnds, RadioRelay
     from paddock.sitl.ground_station import MissionStarter
 
 QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
@@ -109,10 +109,10 @@ class SitlHost:
         sim.vehicles.autopilots.join(self.bridge, self._ids.values())
         sim.vehicles.autopilots.describe.append(self.describe)
         sim.vehicles.autopilots.failsafes = self.failsafes
-        sim.engine.autopilots.states = states = SavedAutopilots(self)
+        sim.engine.claims.autopilots.states = states = SavedAutopilots(self)
         states.add_part(sim.engine.world.state)
-        sim.engine.on_restart.append(self._restarted)
-        sim.engine.on_close.append(self.close)
+        sim.engine.listeners.restart.append(self._restarted)
+        sim.engine.listeners.close.append(self.close)
 
     def _open_mavlink(self, vehicles: list[FlownVehicle]) -> None:
         if not vehicles:
@@ -126,7 +126,7 @@ class SitlHost:
         self.hub = MavlinkHub(ports, None if links.log is None else Path(links.log))
         for vehicle in vehicles:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
-            self.hub.add(vehicle.autopilot, self._over_radio(vehicle))
+            self.hub.add(vehicle.autopilot, self._radio_ends(vehicle))
             if self.section.logs is not None:
                 folder = Path(self.section.logs) / f"vehicle_{vehicle.placed.id}"
                 vehicle.autopilot.log = OnboardLog(vehicle.autopilot, folder)
@@ -135,48 +135,32 @@ class SitlHost:
         self._prepare_missions()
         self.bridge.after_exchange += [self._start_missions, self.hub.service]
         self.bridge.while_waiting.append(self.hub.idle)
-        self.sim.engine.on_idle.append(self.hub.idle)
-
-    def _over_radio(self, vehicle: FlownVehicle) -> "Callable[[MavlinkVehicle], RadioPath] | None":
-        """Return what builds the radio path of a vehicle's packets; None if they do not go over the radio."""
-        from paddock.mavlink.radio_path import RadioPath
-
-        via = mavlink_via(self.section, vehicle.entry)
-        if via is None:
-            return None
-        ends, name, heartbeats = self._radio_ends(vehicle, via), vehicle.placed.name, self.sim.engine.radio.heartbeats
-        assert heartbeats is not None
-        arrived = None if via.heartbeat is None else lambda: heartbeats.received(name)
-
-        def path(served: "MavlinkVehicle") -> "RadioPath":
-            return RadioPath(ends, served.handle, arrived, served.autopilot.failsafes.note_gcs_heartbeat)
-
-        return path
+        self.sim.engine.listeners.idle.append(self.hub.idle)
 
     def _open_relays(self) -> None:
         """Open the relays of real autopilots whose packets go over the radio."""
         counts = Counter[int]()
         for vehicle in self.vehicles:
-            via = mavlink_via(self.section, vehicle.entry)
-            if via is None or via.relay is None:
+            via, ends = mavlink_via(self.section, vehicle.entry), self._radio_ends(vehicle)
+            if via is None or via.relay is None or ends is None:
                 continue
             from paddock.mavlink.radio_path import RadioRelay
 
             sysid, links = vehicle.placed.id, self.section.mavlink
             port, station = via.relay + counts[id(vehicle.entry)], (links.host, links.station + sysid - 1)
             counts[id(vehicle.entry)] += 1
-            ends = self._radio_ends(vehicle, via)
             self.relays[sysid] = relay = RadioRelay(ends, f"vehicle {sysid}", self.section.address, port, station)
             self.bridge.after_exchange.append(relay.service)
 
-    def _radio_ends(self, vehicle: FlownVehicle, via: MavlinkViaSection) -> "RadioEnds":
-        """Return the ends of a vehicle's packets."""
+    def _radio_ends(self, vehicle: FlownVehicle) -> "RadioEnds | None":
+        """Return the ends of a vehicle's packets; None if they do not go over the radio."""
+        via, section = mavlink_via(self.section, vehicle.entry), self.sim.scenario.radio
+        if via is None or section is None:
+            return None
         from paddock.mavlink.radio_path import RadioEnds
 
-        section = self.sim.scenario.radio
-        assert section is not None
-        ends = vehicle.placed.name, station_of(via, section)
-        return RadioEnds(self.sim.engine.applier, *ends, via.queue, via.retries, via.header_bits)
+        ends, options = (vehicle.placed.name, station_of(via, section)), (via.queue, via.retries, via.header_bits)
+        return RadioEnds(self.sim.engine.applier, *ends, *options, heartbeats=via.heartbeat is not None)
 
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter
@@ -207,19 +191,19 @@ class SitlHost:
         self.sim.vehicles.autopilots.leave(self.bridge)
         self.sim.vehicles.autopilots.describe.clear()
         self.sim.vehicles.autopilots.failsafes = list
-        self.sim.engine.autopilots.states = self.sim.engine.world.state.autopilots = None
-        if self._restarted in self.sim.engine.on_restart:
-            self.sim.engine.on_restart.remove(self._restarted)
+        self.sim.engine.claims.autopilots.states = self.sim.engine.world.state.autopilots = None
+        if self._restarted in self.sim.engine.listeners.restart:
+            self.sim.engine.listeners.restart.remove(self._restarted)
         while self.relays:
             self.relays.popitem()[1].close()
         hub, self.hub = self.hub, None
         if hub is not None:
-            self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
+            self.sim.engine.listeners.idle[:] = [call for call in self.sim.engine.listeners.idle if call != hub.idle]
             hub.close()
         self.bridge.close()
 
     def _restarted(self, how: str) -> None:
-        """Note the places of the vehicles at the start of another run."""
+        """Note the poses of the vehicles at the start of another run."""
         if how == "reset":
             for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)
@@ -233,7 +217,7 @@ class SitlHost:
     def _note_start(self, name: str) -> None:
         vehicle, (program, _) = self.sim.snapshot()[name], self.sim.engine.applier.found(name)
         x, y, z = map(float, vehicle.position)
-        self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.entry.get("speed", 0.0))
+        self._starts[name] = (x, y, z, float(vehicle.yaw)), float(program.settings.entry.get("speed", 0.0))
 
     def _put_back(self, name: str) -> None:
         """Place a vehicle whose autopilot has restarted at its start, by a logged action that a replay repeats."""
@@ -302,14 +286,14 @@ class SitlHost:
         return ids
 
     def _waypoints(self, autopilot: BuiltInAutopilot) -> list[list[float]]:
-        """Return the places of its mission, m east, north and up."""
+        """Return the positions of its mission, m east, north and up."""
         home = 0.0 if autopilot.home is None else autopilot.home[2]
-        places = [
+        positions = [
             (item.x, item.y, item.z + (0.0 if item.frame == AltitudeFrame.GLOBAL else home))
             for item in autopilot.plans[PlanKind.MISSION][1:]
-            if ITEM_KINDS[item.command].task is not None and (item.x or item.y)  # 0, 0 is the present place
+            if ITEM_KINDS[item.command].task is not None and (item.x or item.y)  # 0, 0 is the present position
         ]
-        return Origin(*self.sim.scenario.world.origin).to_local(*np.array(places).T).tolist() if places else []
+        return Origin(*self.sim.scenario.world.origin).to_local(*np.array(positions).T).tolist() if positions else []
 
     def hints(self) -> list[str]:
         """Return lines on how to connect ground stations and start real autopilots."""

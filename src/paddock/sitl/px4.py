@@ -10,13 +10,12 @@ from math import atan2, degrees, hypot, isfinite, sqrt
 from time import monotonic
 from typing import Any, ClassVar
 
-from paddock.autopilot.contract import Autopilot
 from paddock.autopilot.vehicle_data import ActuatorCommands, Floats, SensorColumns, SensorData
 from paddock.compute.quaternion import unrotate
 from paddock.errors import PaddockError
 from paddock.mavlink.packets import PacketWriter, int16, int32, mav, scaled
 from paddock.sensing.site import altitude_of
-from paddock.sitl.external_autopilot import DEBUGGING, PX4_PORT, bound_socket, tick_after
+from paddock.sitl.external_autopilot import DEBUGGING, PX4_PORT, ExternalAutopilot
 from paddock.world.geodesy import Origin
 
 Triple = tuple[float, float, float]
@@ -160,7 +159,7 @@ def launch_lines(instance: int, address: str = "127.0.0.1") -> list[str]:
     ]
 
 
-class Px4Autopilot(Autopilot):
+class Px4Autopilot(ExternalAutopilot):
     """Waits at tcp `4560 + instance` for a PX4. Sensors run freely until its first controls, then in lockstep.
 
     `dt` s is the step of the world, `rate` Hz that of the sensors (PX4 expects 250).
@@ -178,13 +177,8 @@ class Px4Autopilot(Autopilot):
         port: int | None = None,
         rate: float = 250.0,
     ) -> None:
-        super().__init__()
-        self.instance = instance
-        self._dt_us = dt * 1e6
-        self._ticks = max(1, round(1.0 / (rate * dt)))
-        self._address = address
-        self.port = PX4_PORT + instance if port is None else port  # TCP; 0: a free one, known after `open`
-        self._listener: socket.socket | None = None
+        ticks = max(1, round(1.0 / (rate * dt)))
+        super().__init__(dt, instance, address, PX4_PORT + instance if port is None else port, ticks)
         self._peer: socket.socket | None = None
         self._unsent = bytearray()
         self._peers = 0  # so far
@@ -220,28 +214,17 @@ class Px4Autopilot(Autopilot):
         """Whether it has sent controls and is still connected."""
         return self._acted and self._peer is not None
 
-    @property
-    def period_us(self) -> int:
-        """Period of the sensors."""
-        return max(1, round(self._ticks * self._dt_us))
-
-    def next_us(self, time_us: int) -> int:
-        """Return the time of a tick of the world, to the nearest us."""
-        return tick_after(time_us, self._ticks, self._dt_us)
-
     def open(self) -> None:
         """Listen; PaddockError if the port is in use."""
-        if self._listener is None:
-            self._listener = bound_socket("PX4", "tcp", self._address, self.port, "another Paddock, jMAVSim, Gazebo")
-            self.port = self._listener.getsockname()[1]
+        self._bind("tcp", "another Paddock, jMAVSim, Gazebo")
         self._begin()
 
     def close(self) -> None:
         """Release the port and the peer."""
         self._begin()
-        if self._listener is not None:
-            self._listener.close()
-            self._listener = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
         self.status.note = "closed"
 
     def reset(self) -> None:
@@ -288,7 +271,7 @@ class Px4Autopilot(Autopilot):
             left = deadline - monotonic()
             if left <= 0.0 or not self.live or not self._lockstep:
                 return self._commands if self.live and not self._lockstep else None
-            sockets = [opened for opened in (self._peer, self._listener) if opened is not None]
+            sockets = [opened for opened in (self._peer, self._socket) if opened is not None]
             select.select(sockets, sockets[:1] if self._unsent else [], [], left)
             self._service()
         self._fresh = False
@@ -297,10 +280,10 @@ class Px4Autopilot(Autopilot):
 
     def _service(self) -> None:
         """Accept a new peer, drop one that has disconnected, and handle the bytes received."""
-        if self._listener is None:
+        if self._socket is None:
             raise PaddockError(f"PX4: tcp {self._address}:{self.port} is not open")
         try:
-            newcomer, _ = self._listener.accept()
+            newcomer, _ = self._socket.accept()
         except OSError:
             pass
         else:
@@ -321,14 +304,13 @@ class Px4Autopilot(Autopilot):
             for message in self._parser.parse_buffer(data) or []:
                 self._handle(message)
         except mav.MAVError as error:  # the parser resynchronises
-            self._reject(str(error))
+            self._reject_data(str(error))
 
     def _accept_peer(self, newcomer: socket.socket) -> None:
         """Take a new peer; refuse a second one, unless the first has sent nothing, as a PX4 does at once."""
         if self._peer is not None and self._heard:
             newcomer.close()
-            self.status.rejected += 1
-            self.status.note = f"refused a second PX4 at tcp {self._address}:{self.port}; start it with -i"
+            self._reject(f"refused a second PX4 at tcp {self._address}:{self.port}; start it with -i")
             return
         newcomer.setblocking(False)
         newcomer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -336,9 +318,7 @@ class Px4Autopilot(Autopilot):
         self._peer = newcomer
         self._peers += 1
         if self._peers > 1:
-            self.status.restarts += 1
-            for listener in self.on_restart:
-                listener()
+            self._report_restart()
         self.status.connected = True
         self.status.note = "PX4 is connected and starting; sensors run freely until its first controls"
 
@@ -356,9 +336,8 @@ class Px4Autopilot(Autopilot):
         except OSError:
             self._begin()
 
-    def _reject(self, why: str) -> None:
-        self.status.rejected += 1
-        self.status.note = f"cannot decode data from PX4: {why}"[:160]
+    def _reject_data(self, why: str) -> None:
+        self._reject(f"cannot decode data from PX4: {why}"[:160])
 
     def _handle(self, message: Any) -> None:
         kind = message.get_type()
@@ -372,9 +351,9 @@ class Px4Autopilot(Autopilot):
         elif kind == "COMMAND_LONG":
             self._send(self._writer.pack(self._answer(message)))
         elif kind == "BAD_DATA":
-            self._reject(message.reason)
+            self._reject_data(message.reason)
         elif kind.startswith("UNKNOWN"):
-            self._reject(f"message {kind}")
+            self._reject_data(f"message {kind}")
 
     def _answer(self, command: Any) -> Any:
         """Return the COMMAND_ACK: only the interval of the truth can be set."""

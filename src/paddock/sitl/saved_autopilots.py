@@ -176,17 +176,17 @@ class SavedAutopilots(AutopilotStates):
 
 
 def _write_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
-    state.now_us, state.serviced_us = hub.times_us
+    state.now_us, state.serviced_us = hub.now_us, hub.serviced_us
     for sysid, vehicle in hub.vehicles.items():
         numbers = state.vehicles[str(sysid)]
-        numbers.sequence, numbers.texts = vehicle.numbers
+        numbers.sequence, numbers.texts = vehicle.writer.sequence, vehicle.texts
         numbers.streams = vehicle.streams.table()
 
 
 def _read_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
-    hub.times_us = state.now_us, state.serviced_us
+    hub.now_us, hub.serviced_us = state.now_us, state.serviced_us
     for sysid, vehicle in hub.vehicles.items():
         numbers = state.vehicles[str(sysid)]
         vehicle.restart(max(state.now_us, 0))  # peers keep the rates that they have requested
-        vehicle.numbers = numbers.sequence, numbers.texts
+        vehicle.writer.sequence, vehicle.texts = numbers.sequence, numbers.texts
         vehicle.streams.resume(numbers.streams)

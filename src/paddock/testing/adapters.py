@@ -140,7 +140,7 @@ def check_refused(rig: AdapterRig) -> str:
         "last servo": ActuatorCommands(armed=True, servos=[0.0] * 7 + [nan]),
         "arming": ActuatorCommands(np.array([nan, *np.zeros(16)])),
     }.items():
-        rig.refuses(f"a command whose {name} is NaN", lambda given=commands: adapter.send_actuators(given, 1))  # type: ignore[misc]
+        rig.refuses(f"a command whose {name} is NaN", lambda refused=commands: adapter.send_actuators(refused, 1))  # type: ignore[misc]
     rows = rig.record(adapter, 5, None)
     if rig.rests and _greatest_speed(rows) > 0.5:
         rig.fail("a refused command moved the vehicle")
@@ -187,7 +187,7 @@ def _greatest_speed(rows: Floats) -> float:
         if not np.isnan(values).all():
             return float(np.nanmax(np.linalg.norm(values, axis=1)))
     steps = np.diff(rows[:, 0], prepend=rows[0, 0]) * 1e-6
-    force = rows[:, COLUMN["accel_x"] : COLUMN["accel_z"] + 1] + np.array([0.0, 0.0, 9.80665])
+    force = rows[:, COLUMN["accel_x"] : COLUMN["accel_z"] + 1] + np.array([0.0, 0.0, GRAVITY])
     return float(np.abs(np.nancumsum(force * steps[:, None], axis=0)).max())
 
 

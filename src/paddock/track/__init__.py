@@ -34,14 +34,7 @@ __all__ = [
     "parse",
 ]
 _HOMES = {
-    "TrackFileError": "loading",
-    "TrackShapeError": "ordering",
-    "dump": "loading",
-    "formats": "loading",
-    "from_cones": "building",
-    "generate": "formula_student",
-    "load": "loading",
-    "names": "loading",
-    "parse": "loading",
+    **dict.fromkeys(("TrackFileError", "dump", "formats", "load", "names", "parse"), "loading"),
+    **{"TrackShapeError": "ordering", "from_cones": "building", "generate": "formula_student"},
 }
 __getattr__ = lazy_names(__name__, _HOMES)  # imported on first use: the geometry of cones needs SciPy

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from paddock.compute.math import sincos
 from paddock.errors import InvalidValueError, suggestion
 from paddock.track.lines import (
+    Floats,
     directions,
     distances,
     evenly,
@@ -27,7 +28,6 @@ from paddock.track.skidpad import find_skidpad, skidpad_shape
 from paddock.track.track import CONE_COLOURS, Gate, Track
 from paddock.wire.tracks import Cone, Start, TrackFile
 
-Floats = NDArray[np.float64]
 SPACING = 0.5  # m between points of the middle line
 COARSE = 1.0  # m, of tracks longer than LONG
 LONG = 1500.0  # m
@@ -122,31 +122,16 @@ def _built(file: TrackFile, name: str) -> Track:
     spread = np.array([cone[5:8] for cone in file.cones], np.float64).reshape(-1, 3)[standing]
     frame = find_skidpad(places[standing], colours[standing])
     shape = _ordered_shape(file, places, start) if frame is None else skidpad_shape(frame, colours)
-    centre, left_width, right_width, left, right, closed, lefts, rights, gates = shape
-    return Track(
-        name=name,
-        closed=closed,
-        cones=places[standing],
-        colours=colours[standing],
-        start=start,
-        centre=centre,
-        left_width=left_width,
-        right_width=right_width,
-        left=left,
-        right=right,
-        gates=gates,
-        covariances=spread if spread.any() else None,
-        left_cones=number[lefts][number[lefts] >= 0],
-        right_cones=number[rights][number[rights] >= 0],
-        source=file,
-    )
+    for boundary in ("left_cones", "right_cones"):
+        cones = number[shape[boundary]]
+        shape[boundary] = cones[cones >= 0]
+    own: dict[str, Any] = {"cones": places[standing], "colours": colours[standing]}
+    own["covariances"] = spread if spread.any() else None
+    return Track(name=name, start=start, source=file, **own, **shape)
 
 
-Shape = tuple[Floats, Floats, Floats, Floats, Floats, bool, Any, Any, tuple[Gate, ...]]
-
-
-def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, float]) -> Shape:
-    """Return middle line, widths, boundaries, whether closed, cones of each side, and gates."""
+def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, float]) -> dict[str, Any]:
+    """Return the fields of a track that follow from the order of its cones; boundaries have numbers of `places`."""
     sides = np.array([_side(cone) for cone in file.cones], np.int8)
     names = [f"the {c.colour} cone {k + 1} at ({c.x:g}, {c.y:g})" for k, c in enumerate(file.cones)]
     if _blue_is_right(places, sides, start):  # files with yellow cones on the left
@@ -159,8 +144,17 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
     if closed:
         centre = _from_start(centre, start)
     left_width, right_width = _gaps(centre, left, closed), _gaps(centre, right, closed)
-    gates = _gates(file, centre, left_width, right_width, start, closed)
-    return centre, left_width, right_width, left, right, closed, ordered.left, ordered.right, gates
+    return {
+        "closed": closed,
+        "centre": centre,
+        "left_width": left_width,
+        "right_width": right_width,
+        "left": left,
+        "right": right,
+        "gates": _gates(file, centre, left_width, right_width, start, closed),
+        "left_cones": ordered.left,
+        "right_cones": ordered.right,
+    }
 
 
 def _side(cone: Cone) -> int:
@@ -234,10 +228,15 @@ def _squared(a: Place, b: Place) -> float:
 
 def _nearest(points: Floats, line: Floats, blocks: Floats, closed: bool) -> Floats:
     """Return the nearest point of a line to each point."""
-    x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
+    k, t = _located(points, line, blocks, closed)
+    return np.asarray(line[k] + t[:, None] * (line[(k + 1) % len(line)] - line[k]))
+
+
+def _located(points: Floats, line: Floats, blocks: Floats, closed: bool) -> tuple[NDArray[np.int64], Floats]:
+    """Return the segments of a line nearest to points (n, 2), and the positions on them (0..1)."""
+    x, y = np.ascontiguousarray(points.T)
     located = locate_places(x, y, line, blocks, closed)
-    k, t = located[:, 0].astype(np.int64), located[:, 1:]
-    return np.asarray(line[k] + t * (line[(k + 1) % len(line)] - line[k]))
+    return located[:, 0].astype(np.int64), located[:, 1]
 
 
 def _gaps(points: Floats, line: Floats, closed: bool) -> Floats:
@@ -249,9 +248,9 @@ def _from_start(centre: Floats, start: tuple[float, float, float]) -> Floats:
     """Return a closed line whose first point is the nearest one to the start, with points of equal distance."""
     spacing = float(lengths(centre[1:2] - centre[:1])[0])
     fine = smooth_curve(centre, closed=True, parts=FINE)
-    k, t = locate_places(np.array([start[0]]), np.array([start[1]]), fine, line_blocks(fine, True), True)[0].tolist()
-    after = np.roll(fine, -int(k) - 1, axis=0)
-    first = after[-1] + t * (after[0] - after[-1])
+    k, t = _located(np.array([start[:2]]), fine, line_blocks(fine, True), True)
+    after = np.roll(fine, -int(k[0]) - 1, axis=0)
+    first = after[-1] + t[0] * (after[0] - after[-1])
     return evenly(np.concatenate([first[None], after]), spacing, closed=True)
 
 
@@ -285,9 +284,7 @@ def _gates(
 
 def _along(places: Floats, centre: Floats, along: Floats, closed: bool) -> Floats:
     """Return the distance along a line of the point nearest to each place, m."""
-    x, y = np.ascontiguousarray(places[:, 0]), np.ascontiguousarray(places[:, 1])
-    located = locate_places(x, y, centre, line_blocks(centre, closed), closed)
-    k, t = located[:, 0].astype(np.int64), located[:, 1]
+    k, t = _located(places, centre, line_blocks(centre, closed), closed)
     return np.asarray(along[k] + t * (along[k + 1] - along[k]))
 
 

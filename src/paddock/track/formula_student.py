@@ -13,7 +13,7 @@ from paddock.compute import arrays
 from paddock.compute.math import atan2
 from paddock.compute.philox import uniforms
 from paddock.compute.twin import vectorised
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, whole_number
 from paddock.track.building import from_file
 from paddock.track.lines import (
     Floats,
@@ -68,8 +68,7 @@ def generate(seed: int = 0, width: float = 3.5, length: tuple[float, float] = (2
 
 
 def _checked(seed: int, width: float, length: tuple[float, float]) -> _Wish:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-        raise InvalidValueError(f"the seed of a track is a whole number from 0 to 2**64 - 1, not {seed!r}")
+    whole_number("the seed of a track is a whole number from 0 to 2**64 - 1", seed, 2**64 - 1)
     if not _is_number(width) or not NARROWEST <= width <= WIDEST:
         raise InvalidValueError(f"the width of a track must be {NARROWEST:g} to {WIDEST:g} m, not {width!r}")
     pair = tuple(length) if isinstance(length, Sequence | np.ndarray) and not isinstance(length, str) else ()

@@ -104,15 +104,11 @@ def names() -> list[str]:
     return list(STANDARD)
 
 
+@lru_cache(maxsize=16)
 def standard(name: str) -> Track:
     """Return a track of the catalog."""
     if name not in STANDARD:
         raise unknown_name("track", name, STANDARD)
-    return _standard(name)
-
-
-@lru_cache(maxsize=16)
-def _standard(name: str) -> Track:
     return from_file(STANDARD[name][0](), name)
 
 
@@ -129,22 +125,17 @@ def load(
     name = os.fspath(source)
     if format is not None and format not in FORMATS:
         raise unknown_name("track format", str(format), FORMATS)
-    if name in STANDARD and not os.path.exists(name) and format is None:
+    if name in STANDARD and not os.path.exists(name):
+        if format is not None:
+            raise TrackFileError(f"{name}: a track of the catalog has no format: leave out format={format!r}")
         if not swap_colours and start is None:
             return standard(name)
         file = STANDARD[name][0]()
     else:
-        if name in STANDARD and not os.path.exists(name):
-            raise TrackFileError(f"{name}: a track of the catalog has no format: leave out format={format!r}")
         if not os.path.exists(name) and not os.path.splitext(name)[1]:
             raise TrackFileError(f"{name}: no such track file or track of the catalog; {suggestion(name, STANDARD)}")
         file = read_track(source, format)
     return from_file(file.swapped() if swap_colours else file, name, start)
-
-
-def parse_file(text: str, name: str) -> TrackFile:
-    """Return the contents of the text of a file; `name` is its name in errors."""
-    return parse_track(text, name)
 
 
 def parse(text: str, name: str = "track", format: str | None = None, swap_colours: bool = False) -> Track:
@@ -181,28 +172,24 @@ def formats() -> list[str]:
     return list(FORMATS)
 
 
+_POINTS, _WIDTHS = ("cones", "centre", "left", "right"), ("left_width", "right_width")  # m
+_NUMBERS = ("colours", "left_cones", "right_cones")
+
+
 def track_tree(track: Track, movable: bool, digits: int | None = None) -> dict[str, Any]:
     """Return a track for viewers and clients; `movable`: its cones are vehicles. Numbers are rounded to `digits`."""
-
-    def listed(values: Any) -> Any:
-        return values.tolist() if digits is None else np.round(values, digits).tolist()
-
+    arrays = {name: getattr(track, name) for name in (*_POINTS, *_WIDTHS)}
+    if digits is not None:
+        arrays = {name: np.round(values, digits) for name, values in arrays.items()}
+    arrays |= {name: getattr(track, name) for name in _NUMBERS}
     return {
         "name": track.name,
         "closed": track.closed,
         "length": track.length,
         "start": list(track.start),
-        "cones": listed(track.cones),
-        "colours": track.colours.tolist(),
         "colour_names": list(CONE_COLOURS),
         "movable": movable,
-        "centre": listed(track.centre),
-        "left_width": listed(track.left_width),
-        "right_width": listed(track.right_width),
-        "left": listed(track.left),
-        "right": listed(track.right),
-        "left_cones": track.left_cones.tolist(),
-        "right_cones": track.right_cones.tolist(),
+        **{name: values.tolist() for name, values in arrays.items()},
         "gates": [
             {"name": gate.name, "left": list(gate.left), "right": list(gate.right), "along": gate.along}
             for gate in track.gates
@@ -213,27 +200,12 @@ def track_tree(track: Track, movable: bool, digits: int | None = None) -> dict[s
 def track_from(tree: Mapping[str, Any]) -> Track:
     """Return the track of plain data whose numbers are not rounded: equal to the one that it was made from."""
     x, y, yaw = tree["start"]
-    cones = np.array(tree["cones"], np.float64).reshape(-1, 2)
-    colours = np.array(tree["colours"], np.int8)
-    rows = zip(colours.tolist(), cones.tolist(), strict=True)
-    return Track(
-        name=tree["name"],
-        closed=tree["closed"],
-        cones=cones,
-        colours=colours,
-        start=(x, y, yaw),
-        centre=np.array(tree["centre"], np.float64).reshape(-1, 2),
-        left_width=np.array(tree["left_width"], np.float64),
-        right_width=np.array(tree["right_width"], np.float64),
-        left=np.array(tree["left"], np.float64).reshape(-1, 2),
-        right=np.array(tree["right"], np.float64).reshape(-1, 2),
-        gates=tuple(
-            Gate(gate["name"], tuple(gate["left"]), tuple(gate["right"]), gate["along"]) for gate in tree["gates"]
-        ),
-        left_cones=np.array(tree["left_cones"], np.int64),
-        right_cones=np.array(tree["right_cones"], np.int64),
-        source=TrackFile(tuple(Cone(CONE_COLOURS[k], px, py) for k, (px, py) in rows), Start(x, y, yaw)),
-    )
+    cones = tuple(Cone(CONE_COLOURS[k], *place) for k, place in zip(tree["colours"], tree["cones"], strict=True))
+    arrays: dict[str, Any] = {name: np.array(tree[name], np.float64).reshape(-1, 2) for name in _POINTS}
+    arrays |= {name: np.array(tree[name]) for name in (*_WIDTHS, *_NUMBERS)}
+    gates = [Gate(gate["name"], tuple(gate["left"]), tuple(gate["right"]), gate["along"]) for gate in tree["gates"]]
+    about = {"name": tree["name"], "closed": tree["closed"], "start": (x, y, yaw)}
+    return Track(**about, **arrays, gates=tuple(gates), source=TrackFile(cones, Start(x, y, yaw)))
 
 
 @lru_cache(maxsize=16)
@@ -248,7 +220,7 @@ def track_of(section: TrackSection | None) -> Track | None:
     elif section.file is not None:
         if section.text is None:
             raise InvalidValueError(f"track {section.file!r} has no text: load the scenario with its files")
-        file, name = parse_file(section.text, section.file), section.file
+        file, name = parse_track(section.text, section.file), section.file
     else:
         assert section.name is not None
         if section.name not in STANDARD:

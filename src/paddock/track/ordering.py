@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import sincos
 from paddock.errors import PaddockError
-from paddock.track.lines import first_crossing, side_of
+from paddock.track.lines import Floats, first_crossing, side_of
+from paddock.world.layout import Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LEFT, RIGHT, EITHER, NEITHER = 0, 1, 2, 3
 """Side of a cone: known, to be found, or not part of a boundary."""
 WIDEST = 40.0  # m between the sides at the start

@@ -5,7 +5,7 @@ An entry is written in one place and read in one place, so that the results of a
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,38 +49,30 @@ class RaceEntry(NamedTuple):
         return REASONS[self.number] if self.kind == "dnf" else ""
 
 
-_TIME = r"(-?\d+\.\d+)"
 _TEXTS = {
-    "started": ("", r""),
-    "sector": ("sector {0.number} of lap {0.lap} in {0.value:.9f} s ", rf"sector (\d+) of lap (\d+) in {_TIME} s "),
-    "lap": ("lap {0.lap} in {0.value:.9f} s ", rf"lap (\d+) in {_TIME} s "),
-    "cone_hit": ("{0.cone} in lap {0.lap} ", r"(.*) in lap (\d+) "),
-    "off_course": ("in lap {0.lap} ", r"in lap (\d+) "),
-    "finished": ("laps 1 to {0.lap} in {0.value:.9f} s ", rf"laps 1 to (\d+) in {_TIME} s "),
-    "stopped": ("after {0.value:.9f} m ", rf"after {_TIME} m "),
-    "unsafe_stop": ("not stopped after {0.value:.9f} m ", rf"not stopped after {_TIME} m "),
-    "lap_refused": (
-        "the line is crossed in lap {0.lap} after {0.value:.9f} m along the track, less than half of it, ",
-        rf"the line is crossed in lap (\d+) after {_TIME} m along the track, less than half of it, ",
-    ),
-    "dnf": ("{0.reason} in lap {0.lap} ", rf"({'|'.join(REASONS)}) in lap (\d+) "),
+    "started": "",
+    "sector": "sector {number} of lap {lap} in {value} s ",
+    "lap": "lap {lap} in {value} s ",
+    "cone_hit": "{cone} in lap {lap} ",
+    "off_course": "in lap {lap} ",
+    "finished": "laps 1 to {lap} in {value} s ",
+    "stopped": "after {value} m ",
+    "unsafe_stop": "not stopped after {value} m ",
+    "lap_refused": "the line is crossed in lap {lap} after {value} m along the track, less than half of it, ",
+    "dnf": "{reason} in lap {lap} ",
 }
-_FIELDS = {
-    "sector": ("number", "lap", "value"),
-    "lap": ("lap", "value"),
-    "cone_hit": ("cone", "lap"),
-    "off_course": ("lap",),
-    "finished": ("lap", "value"),
-    "stopped": ("value",),
-    "unsafe_stop": ("value",),
-    "lap_refused": ("lap", "value"),
-    "dnf": ("number", "lap"),
-}
+_TIME = "at {time} s"
+_PATTERNS = {"number": r"\d+", "lap": r"\d+", "cone": ".*", "reason": "|".join(REASONS)}
+_PATTERNS |= dict.fromkeys(("value", "time"), r"-?\d+\.\d+")
+_GROUPS = {name: f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS.items()}
+_EXPRESSIONS = {kind: re.compile((text + _TIME).format(**_GROUPS)) for kind, text in _TEXTS.items()}
+_READ: dict[str, type] = {"number": int, "lap": int, "value": float, "time": float}
 
 
 def entry_text(entry: RaceEntry) -> str:
     """Return the text of the event that reports an entry."""
-    return f"{_TEXTS[entry.kind][0].format(entry)}at {entry.time:.9f} s"
+    seconds = {"value": f"{entry.value:.9f}", "time": f"{entry.time:.9f}"}
+    return (_TEXTS[entry.kind] + _TIME).format(**entry._asdict() | seconds, reason=entry.reason)
 
 
 def shown_text(text: str) -> str:
@@ -90,19 +82,13 @@ def shown_text(text: str) -> str:
 
 def read_entry(kind: str, car: str, text: str) -> RaceEntry | None:
     """Return the entry that an event reports; None for events of other kinds, and for other texts."""
-    match = re.fullmatch(f"{_TEXTS[kind][1]}at {_TIME} s", text) if kind in _TEXTS else None
+    match = _EXPRESSIONS[kind].fullmatch(text) if kind in _EXPRESSIONS else None
     if match is None:
         return None
-    *values, time = match.groups()
-    fields: dict[str, str | int | float] = {}
-    for name, value in zip(_FIELDS.get(kind, ()), values, strict=True):
-        if name == "value":
-            fields[name] = float(value)
-        elif name == "cone":
-            fields[name] = value
-        else:
-            fields[name] = REASONS.index(value) if kind == "dnf" and name == "number" else int(value)
-    return RaceEntry(kind, car, float(time), **fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {name: _READ.get(name, str)(value) for name, value in match.groupdict().items()}
+    if "reason" in fields:
+        fields["number"] = REASONS.index(fields.pop("reason"))
+    return RaceEntry(kind, car, **fields)
 
 
 def entries_of(log: Floats, cars: list[str], cones: dict[int, str]) -> list[RaceEntry]:

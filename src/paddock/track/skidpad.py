@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.compute.math import atan2
-from paddock.track.lines import directions, evenly, leftwards
+from paddock.track.lines import Floats, directions, evenly, leftwards
 from paddock.track.track import BLUE, YELLOW, Gate
 from paddock.wire.tracks import Cone, Point, Start, TrackFile
 
-Floats = NDArray[np.float64]
 CENTRES, INNER, OUTER = 18.25, 15.25, 21.25  # m: distance of the centres, diameters
 INNER_CONES, OUTER_CONES, PLACES = 16, 13, 16  # per circle; the outer circle lacks the three places at the lane
 LAPS = 2  # to each side
@@ -87,8 +86,8 @@ def _circle(points: Floats) -> Floats | None:
     return np.asarray(0.5 * (on_circle.min(axis=0) + on_circle.max(axis=0)))
 
 
-def skidpad_shape(frame: Frame, colours: NDArray[np.int8]) -> Any:
-    """Return the shape of the track: the driving line with all laps, its widths, and the gate at the crossing."""
+def skidpad_shape(frame: Frame, colours: NDArray[np.int8]) -> dict[str, Any]:
+    """Return the fields of the track: the driving line with all laps, its widths, and the gate at the crossing."""
     turn = 2.0 * np.pi * LAPS
     fine = 0.1 / MIDDLE
     angle = np.arange(0.0, turn, fine)
@@ -100,6 +99,14 @@ def skidpad_shape(frame: Frame, colours: NDArray[np.int8]) -> Any:
     ends = arrays.rotated([[0.0, HALF_WIDTH], [0.0, -HALF_WIDTH]], frame.yaw, (frame.x, frame.y)).tolist()
     gate = Gate("start", (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]), ENTRY)
     widths = np.full(len(line), HALF_WIDTH)
-    left, right = line + HALF_WIDTH * side, line - HALF_WIDTH * side
-    by_side = np.flatnonzero(colours == BLUE), np.flatnonzero(colours == YELLOW)
-    return line, widths, widths, left, right, False, *by_side, (gate,)
+    return {
+        "closed": False,
+        "centre": line,
+        "left_width": widths,
+        "right_width": widths,
+        "left": line + HALF_WIDTH * side,
+        "right": line - HALF_WIDTH * side,
+        "gates": (gate,),
+        "left_cones": np.flatnonzero(colours == BLUE),
+        "right_cones": np.flatnonzero(colours == YELLOW),
+    }

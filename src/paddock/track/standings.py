@@ -93,20 +93,9 @@ class Standings:
 
 def standings_from(tree: Mapping[str, Any]) -> Standings:
     """Return what `to_dict` described, also after a way through JSON."""
-    rows = tuple(
-        Standing(
-            **{
-                **row,
-                "lap_times": tuple(row["lap_times"]),
-                "sector_times": tuple(tuple(lap) for lap in row["sector_times"]),
-            }
-        )
-        for row in tree["rows"]
-    )
-    fastest = tree["fastest_lap"]
-    sectors = tuple(None if sector is None else tuple(sector) for sector in tree["fastest_sectors"])
-    fields = {"rows": rows, "fastest_lap": None if fastest is None else tuple(fastest), "fastest_sectors": sectors}
-    return Standings(**{**tree, **fields})
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Standings).validate_python(tree)
 
 
 def order_of(status: Floats, laps: Floats, progress: Floats, result: Floats, race: bool) -> Any:

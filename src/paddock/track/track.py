@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError
 from paddock.track.lines import (
+    Floats,
     directions,
     distances,
     evenly,
@@ -26,7 +27,6 @@ from paddock.track.lines import (
     signed_curvature,
 )
 
-Floats = NDArray[np.float64]
 CONE_COLOURS = ("blue", "yellow", "orange", "big_orange", "unknown")
 """Colours of cones; `Track.colours` has their places in this list."""
 BLUE, YELLOW, ORANGE, BIG_ORANGE, UNKNOWN = range(5)

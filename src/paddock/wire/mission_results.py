@@ -64,24 +64,3 @@ class MissionView(NamedTuple):
     finished: bool
     metrics: dict[str, Any]
     log: tuple[LogEntry, ...]
-
-
-def tree_of(view: MissionView) -> dict[str, Any]:
-    """Return a view as plain values and arrays."""
-    rows = {name: [row._asdict() for row in getattr(view, name)] for name in ("tasks", "zones", "vehicles")}
-    tree = {**view._asdict(), **rows, "log": list(map(list, view.log))}
-    return {"members" if name == "vehicles" else name: value for name, value in tree.items()}
-
-
-def view_from(tree: dict[str, Any]) -> MissionView:
-    """Return the view of a tree, the inverse of `tree_of`; lists and tuples are equivalent."""
-    vehicles = (VehicleView(**{**vehicle, "ahead": tuple(vehicle["ahead"])}) for vehicle in tree["members"])
-    return MissionView(
-        tree["time"],
-        tuple(TaskView(**task) for task in tree["tasks"]),
-        tuple(ZoneView(**zone) for zone in tree["zones"]),
-        tuple(vehicles),
-        tree["finished"],
-        dict(tree["metrics"]),
-        tuple(LogEntry(*entry) for entry in tree["log"]),
-    )

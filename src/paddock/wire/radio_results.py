@@ -142,6 +142,26 @@ class VehicleTelemetry(NamedTuple):
     charge: float | None  # of the battery, 0 to 1; None: it has none
 
 
+class Links(NamedTuple):
+    """The links after an update, rows of transmitters that each receiver hears.
+
+    Entries of receiver i are `start[i]:start[i + 1]`; `peer` ascends within a row.
+    """
+
+    tick: int  # of the update
+    start: NDArray[np.int64]  # (n + 1,) where the entries of each receiver begin
+    peer: NDArray[np.int32]  # (m,) number of the transmitter
+    power: Floats  # (m,) dBm, received
+    sinr: Floats  # (m,) dB, with the mean power of all others
+    per: Floats  # (m,) packet error rate
+    up: NDArray[np.uint8]  # (m,) 1: usable, with hysteresis
+    interference: Floats  # (n,) mW, mean of all other radios in the receiver's band
+    jamming: Floats  # (n,) mW, of jammers in the receiver's band
+    outside: NDArray[np.int64]  # (n,) transmitters whose path is outside the range of its model
+    bursts: Floats  # (rows, n) of the strongest jammer that is not always on: `radio.links.table.BURST_ROWS`
+    collisions: Floats  # (rows, m) see `radio.physics.signal`; (rows, 0) if no radio transmits at times
+
+
 class NetworkSummary(NamedTuple):
     """The network of radio links at one tick, vehicles and stations by name, without its paths."""
 

@@ -1,7 +1,7 @@
 """Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,12 @@ class RosterTree(TypedDict):
     fleets: list[FleetTree]
 
 
+TransformTree = NewType("TransformTree", dict[str, Any])
+"""A `world.transforms.Transform`: position and quaternion."""
+PlacedMarkerTree = NewType("PlacedMarkerTree", dict[str, Any])
+"""A `world.markers.PlacedMarker`: the fields of the marker, since, expires (null: never), source."""
+
+
 class FrameTree(TypedDict):
     """A named frame with its last pose in its parent."""
 
@@ -107,7 +113,10 @@ class ArrayTree(TypedDict):
 
 
 class FleetInfoTree(TypedDict):
-    """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like."""
+    """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like.
+
+    `parameters` are in the units of the model, null if not finite; those in `varying` differ between vehicles.
+    """
 
     name: str
     count: int
@@ -121,6 +130,8 @@ class FleetInfoTree(TypedDict):
     columns: list[ColumnTree]
     arrays: list[ArrayTree]
     sensors: list[str]
+    parameters: dict[str, float | None]
+    varying: list[str]
 
 
 class EventRecord(NamedTuple):
@@ -154,7 +165,10 @@ class RecordingTree(TypedDict):
 
 
 class MetadataTree(TypedDict):
-    """The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller."""
+    """The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller.
+
+    `web` is the address of the page: {port}.
+    """
 
     name: str
     description: str
@@ -171,6 +185,7 @@ class MetadataTree(TypedDict):
     scenario: dict[str, Any]
     fleets: list[FleetInfoTree]
     recording: RecordingTree | None
+    web: dict[str, int] | None
 
 
 class InspectedTree(TypedDict):

@@ -15,7 +15,7 @@ from paddock.compute.philox import signed
 from paddock.compute.philox import uniforms as scalar_uniforms
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.world.columns import Floats
+from paddock.world.columns import Floats, defaults_of
 from paddock.world.parts import (
     DEFAULTS,
     VEHICLE,
@@ -159,10 +159,13 @@ class Fleet:
         self._ranks = self._rows if self._in_order else np.argsort(self._rows, kind="stable")
         self._rows.flags.writeable = self._ranks.flags.writeable = False
 
-    def add_table(self, name: str, columns: int, defaults: Floats | None = None) -> None:
-        """Add a table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""
-        fill = 0.0 if defaults is None else defaults
-        add_table(self, name, ArrayLeaf(dtype="f8", axes=(columns, VEHICLE), fill=fill))
+    def add_table(self, name: str, start: int | type | Floats) -> None:
+        """Add a table that grows and shrinks with the fleet, such as the memory of a behaviour.
+
+        start: the values of a vehicle that joins, a column class with defaults, or a number of columns that are 0.
+        """
+        fill = np.zeros(start) if isinstance(start, int) else defaults_of(start) if isinstance(start, type) else start
+        add_table(self, name, ArrayLeaf(dtype="f8", axes=(len(fill), VEHICLE), fill=fill))
 
     def reserve(self, needed: int) -> None:
         """Make room for that many vehicles."""

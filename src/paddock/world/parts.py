@@ -146,16 +146,20 @@ class ArrayLeaf(Leaf):
 
     dtype: str
     unit: str = ""
-    fill: Any = 0
+    fill: Any = (
+        0  # the value of new rows, one per index of the first axis, or DEFAULTS of the column class of that axis
+    )
     low: float = -inf
     high: float = inf
-    nan: bool = False
-    infinite: bool = False
-    below: str = ""  # the axis that the values index; larger ones are refused
-    refers: str = ""  # the same; they are renumbered when rows of that axis move, negative ones are kept
-    key: bool = False  # the order of the rows in saved states and hashes
-    ring: tuple[str, str] | None = None  # fields with the head and the number of entries of each row
-    columns: type | None = None  # limits, instead of those of the axes
+    nan: bool = False  # NaN is valid
+    infinite: bool = False  # so are infinities
+    below: str = ""  # the axis that the values index: values that are not less than its size are refused
+    refers: str = ""  # the same; they are renumbered when rows of that axis move. Negative ones, from `low` or -1, stay
+    key: bool = False  # saved states and hashes have rows in ascending order of this array
+    ring: tuple[str, str] | None = None  # (head, count), fields of this part: each row has a ring of places along the
+    # second dimension, whose entries are saved from the head on, one row after the other
+    columns: type | None = None  # a class whose columns limit the values, as does a column class for the first axis;
+    # whole numbers have exactly these limits, and refer to the axes that the columns say
     along: int = 0  # the dimension that the columns describe
 
     def new(self, sizes: Mapping[str, Any]) -> Array:
@@ -257,9 +261,9 @@ class ScalarLeaf(Leaf):
     default: Any
     low: float = -inf
     high: float = inf
-    below: str = ""
+    below: str = ""  # an axis: the value is less than its size
     counts: str = ""  # the axis whose rows it counts
-    none: bool = False
+    none: bool = False  # None is valid, too
     choices: tuple[str, ...] = ()
     unit: str = ""
 
@@ -425,36 +429,12 @@ class ChildLeaf(Leaf):
 # declaration ----------------------------------------------------------------------------------------------------------
 
 
-def array(
-    dtype: str,
-    *axes: str | int,
-    unit: str = "",
-    fill: Any = 0,
-    low: float = -inf,
-    high: float = inf,
-    nan: bool = False,
-    infinite: bool = False,
-    below: str = "",
-    refers: str = "",
-    key: bool = False,
-    ring: tuple[str, str] | None = None,
-    columns: type | None = None,
-    along: int = 0,
-    hashed: bool = True,
-    settled: bool = True,
-    saved: bool = True,
-) -> Any:
-    """Declare an array with an axis (a name or a size) per dimension. Floats are finite and at most 1e18 by default.
+def array(dtype: str, *axes: str | int, **options: Any) -> Any:
+    """Declare an array with an axis (a name or a size) per dimension; the options are the fields of `ArrayLeaf`.
 
-    fill: the value of new rows, one per index of the first axis, or DEFAULTS of the column class of the first axis.
-    nan: NaN is valid; infinite: so are infinities. below: values are less than the size of that axis. refers: they are
-    rows of that axis, and renumbered when these move, or negative (at least `low`, by default -1). key: saved states
-    and hashes have rows in ascending order of this array. ring: (head, count), fields of this part: each row has a ring
-    of places along the second dimension, whose entries are saved from the head on, one row after the other. columns: a
-    class whose columns limit the values along the first dimension (or `along`), as does a column class for that axis;
-    whole numbers have exactly these limits, and refer to the axes that the columns say.
+    Floats are finite and at most 1e18 by default.
     """
-    return _declared(ArrayLeaf(**locals()))
+    return _declared(ArrayLeaf(dtype=dtype, axes=axes, **options))
 
 
 def count(axis: str) -> Any:
@@ -462,20 +442,9 @@ def count(axis: str) -> Any:
     return _declared(ScalarLeaf(default=0, low=0, high=2**31, counts=axis))
 
 
-def value(
-    default: float | None,
-    *,
-    low: float = -inf,
-    high: float = inf,
-    unit: str = "",
-    below: str = "",
-    none: bool = False,
-    hashed: bool = True,
-    settled: bool = True,
-    saved: bool = True,
-) -> Any:
-    """Declare a number of the type of its default. none: None is valid, too. below: less than the size of an axis."""
-    return _declared(ScalarLeaf(**locals()))
+def value(default: float | None, **options: Any) -> Any:
+    """Declare a number of the type of its default; the options are the fields of `ScalarLeaf`."""
+    return _declared(ScalarLeaf(default=default, **options))
 
 
 def flag(default: bool = False, **scopes: bool) -> Any:

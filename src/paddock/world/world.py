@@ -240,7 +240,7 @@ class World:
 
     def find(self, target: str | int | Ints) -> tuple[Fleet, Ints]:
         """Return the fleet and rows of a name (`red`, `scouts`, `scouts[17]`), an id, or ids of one fleet."""
-        fleet = self.fleets.get(target) if isinstance(target, str) else None
+        fleet = self.state.fleets.get(target) if isinstance(target, str) else None
         if fleet is not None:
             return fleet, fleet.rows
         if isinstance(target, np.ndarray):

@@ -118,20 +118,20 @@ class Rig:
 
     def _slow(self, now: float) -> dict[str, Any]:
         s = self.state
-        place = FRAME.to_geodetic(*self.ned)
+        position = FRAME.to_geodetic(*self.ned)
         x, y, z = unrotate(s.qx, s.qy, s.qz, s.qw, *FIELD)
         return {
-            **self._fix(now, place, (s.vy, s.vx, -s.vz)),
+            **self._fix(now, position, (s.vy, s.vx, -s.vz)),
             "baro_time_us": now,
-            "pressure": 101325.0 * (1.0 - 2.25577e-5 * place[2]) ** 5.25588,
+            "pressure": 101325.0 * (1.0 - 2.25577e-5 * position[2]) ** 5.25588,
             "compass_time_us": now,
             "mag": (x, -y, -z),
         }
 
-    def _fix(self, time: float, place: tuple[float, ...], velocity: tuple[float, ...]) -> dict[str, Any]:
+    def _fix(self, time: float, position: tuple[float, ...], velocity: tuple[float, ...]) -> dict[str, Any]:
         if self.blind:
             return {"gnss_time_us": time, "gnss_fix": 0.0}
-        latitude, longitude, altitude = place
+        latitude, longitude, altitude = position
         return {
             "gnss_time_us": time,
             "gnss_fix": 3.0,

@@ -39,10 +39,10 @@ def moving(seed: int) -> tuple[CopterTrack, CopterHeading]:
     return track, heading
 
 
-def fly(row: np.ndarray, slots: int, place: tuple[float, float] = (0.0, 0.0)) -> list[int]:
+def fly(row: np.ndarray, slots: int, position: tuple[float, float] = (0.0, 0.0)) -> list[int]:
     """Run the compiled loop; return for what it asked in each slot."""
     status, estimate = np.zeros((1, STATUS_WIDTH)), np.zeros((1, ESTIMATE_WIDTH))
-    estimate[0, at.E_NORTH], estimate[0, at.E_EAST] = place
+    estimate[0, at.E_NORTH], estimate[0, at.E_EAST] = position
     asked = []
     for k in range(slots):
         status[0, DECIDED], status[0, NOW] = k * 20_000.0, (k + 1) * 20_000.0
@@ -52,8 +52,8 @@ def fly(row: np.ndarray, slots: int, place: tuple[float, float] = (0.0, 0.0)) ->
     return asked
 
 
-def same_bits(one: Sequence[float], other: Sequence[float]) -> bool:
-    return (np.array(one) + 0.0).tobytes() == (np.array(other) + 0.0).tobytes()  # -0.0 is 0.0
+def same_bits(first: Sequence[float], other: Sequence[float]) -> bool:
+    return (np.array(first) + 0.0).tobytes() == (np.array(other) + 0.0).tobytes()  # -0.0 is 0.0
 
 
 @given(seed=st.integers(0, 2**32 - 1), seeks=st.booleans(), near=st.sampled_from([1e-3, 1.0, 40.0]))
@@ -102,10 +102,10 @@ def test_the_loop_follows_legs_around_a_corner(seed: int, elapsed: int, lag: flo
         heading.spin(0.0, SLOT)
     row = track.row.copy()
     assert copter_cruise.begin_cruise(row, 0.0, legs)
-    place, started = (track.north - lag, track.east), list(legs.running)
-    fly(row, 3, place)
+    position, started = (track.north - lag, track.east), list(legs.running)
+    fly(row, 3, position)
     for _ in range(3):  # as AUTO does
-        behind = track.distance(*place)
+        behind = track.distance(*position)
         legs.advance(SLOT * max(0.0, min(1.0, 2.0 - behind / copter_cruise.MAX_LAG)), track)
     assert same_bits(row[at.NORTH : at.AD + 1], track.row[copter_cruise.TRACK : copter_cruise.HEADING])
     times = [leg.time for leg in started if leg in legs.running]  # the loop goes on with those that are over
@@ -118,7 +118,7 @@ def test_the_loop_follows_legs_around_a_corner(seed: int, elapsed: int, lag: flo
 def flight(links: dict[str, Any]) -> Iterator[tuple[Any, BuiltInAutopilot]]:
     """A copter in GUIDED, 4 s after its take-off."""
     with paddock.load(quick_scenario("copter", 1, mavlink=links)) as sim:
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot = host.vehicles[0].autopilot
         assert isinstance(pilot, BuiltInAutopilot)
         sim.step(750)

@@ -23,9 +23,9 @@ def displace(craft: Any, north: float) -> None:
     """From now on fixes say that the copter is so much further north."""
     honest = craft._fix
 
-    def fix(time: float, place: tuple[float, ...], velocity: tuple[float, ...]) -> dict[str, Any]:
-        moved = LocalFrame(*place).to_geodetic(north, 0.0, 0.0)
-        return dict(honest(time, (moved[0], moved[1], place[2]), velocity))
+    def fix(time: float, position: tuple[float, ...], velocity: tuple[float, ...]) -> dict[str, Any]:
+        moved = LocalFrame(*position).to_geodetic(north, 0.0, 0.0)
+        return dict(honest(time, (moved[0], moved[1], position[2]), velocity))
 
     craft._fix = fix
 

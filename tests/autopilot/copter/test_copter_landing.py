@@ -32,10 +32,10 @@ class Touchdown:
         self.armed: list[bool] = []
         self.meter = VibrationMeter()
 
-    def note(self, place: Floats, quaternion: Floats, pilot: BuiltInAutopilot) -> None:
+    def note(self, position: Floats, quaternion: Floats, pilot: BuiltInAutopilot) -> None:
         s, (x, y) = pilot.sensors, quaternion[:2]
         self.meter.sample(pilot.telemetry.time_us, s)
-        self.place.append(place.copy())
+        self.place.append(position.copy())
         self.tilt.append(degrees(acos(1.0 - 2.0 * (x * x + y * y))))
         self.force.append(np.array((s.accel_x, s.accel_y, s.accel_z)))
         fields = self.meter.fields()
@@ -45,14 +45,14 @@ class Touchdown:
 
     def figures(self, travel: float) -> dict[str, float]:
         """Return figures from the first contact on; tilt and creep after 0.5 s, shaking after 1 s."""
-        place, force = np.array(self.place), np.array(self.force)
-        first = int(np.argmax(place[:, 2] < travel))
+        position, force = np.array(self.place), np.array(self.force)
+        first = int(np.argmax(position[:, 2] < travel))
         settled, later = first + round(0.5 / PERIOD), first + round(1.0 / PERIOD)
         off = first + self.armed[first:].index(False)
         return {
             "disarmed": (off - first) * PERIOD,
-            "slide": float(np.hypot(*(place[first:, :2] - place[first, :2]).T).max()),
-            "creep": float(np.ptp(place[settled:, :2], axis=0).max()),
+            "slide": float(np.hypot(*(position[first:, :2] - position[first, :2]).T).max()),
+            "creep": float(np.ptp(position[settled:, :2], axis=0).max()),
             "tilt": max(self.tilt[settled:]),
             "load": float(np.abs(force).max()) / 9.80665,
             "shaking": float(force[later:off].std(axis=0).max()),
@@ -73,7 +73,7 @@ def landed(wind: float, links: dict[str, Any]) -> list[dict[str, float]]:
     world = {"wind": [wind * np.sqrt(0.5), wind * np.sqrt(0.5), 0.0]}
     sitl = {"pilots": pilots, "mavlink": links}
     with paddock.load({"seed": 3, "clock": {"rate": 250}, "world": world, "vehicles": vehicles, "sitl": sitl}) as sim:
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         crew: list[BuiltInAutopilot] = [each.autopilot for each in host.vehicles]  # type: ignore[misc]
         sim.step(750)
         for pilot in crew:

@@ -43,11 +43,11 @@ def log(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Pa
 
 
 def read(path: Path) -> dict[str, list[Any]]:
-    reader, found = DFReader.DFReader_binary(str(path)), {}
+    reader, messages = DFReader.DFReader_binary(str(path)), {}
     while (message := reader.recv_msg()) is not None:
-        found.setdefault(message.get_type(), []).append(message)
+        messages.setdefault(message.get_type(), []).append(message)
     close(reader)
-    return found
+    return messages
 
 
 def close(reader: Any) -> None:

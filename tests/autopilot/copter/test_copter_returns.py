@@ -89,8 +89,8 @@ def test_poshold_brakes_no_harder_than_its_angle_and_holds_against_wind(rig: Any
 def test_poshold_brakes_a_copter_that_enters_it_in_motion(rig: Any) -> None:
     craft = rig("iris", PHLD_BRAKE_RATE=8)
     craft.take_off(10.0)
-    place = craft.autopilot.frame.to_geodetic(60.0, 0.0, 0.0)
-    assert craft.autopilot.command(192, (-1.0, 0.0, 0.0, float("nan"), *place[:2], 10.0)).accepted
+    position = craft.autopilot.frame.to_geodetic(60.0, 0.0, 0.0)
+    assert craft.autopilot.command(192, (-1.0, 0.0, 0.0, float("nan"), *position[:2], 10.0)).accepted
     craft.run(30.0, lambda: craft.state.vy > 6.0)
     assert craft.autopilot.set_mode(POSHOLD).accepted
     leans = []
@@ -118,8 +118,8 @@ def test_a_trail_in_three_dimensions_drops_loops_and_straight_points() -> None:
 
 
 def fly_to(craft: Any, north: float, east: float, height: float) -> None:
-    place = craft.autopilot.frame.to_geodetic(north, east, 0.0)
-    assert craft.autopilot.command(192, (-1.0, 0.0, 0.0, float("nan"), *place[:2], height)).accepted
+    position = craft.autopilot.frame.to_geodetic(north, east, 0.0)
+    assert craft.autopilot.command(192, (-1.0, 0.0, 0.0, float("nan"), *position[:2], height)).accepted
     craft.run(30.0, lambda: craft.distance(north, east) < 0.5 and abs(craft.state.z - height) < 0.5)
 
 
@@ -134,8 +134,8 @@ def test_smart_rtl_counts_one_point(rig: Any) -> None:
 def test_smart_rtl_flies_back_around_the_corner_and_lands(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(8.0)
-    for place in ((30.0, 0.0, 8.0), (30.0, 10.0, 8.0), (30.0, 0.0, 8.0), (30.0, 25.0, 8.0)):  # with a detour
-        fly_to(craft, *place)
+    for position in ((30.0, 0.0, 8.0), (30.0, 10.0, 8.0), (30.0, 0.0, 8.0), (30.0, 25.0, 8.0)):  # with a detour
+        fly_to(craft, *position)
     craft.run(1.0)
     assert craft.autopilot.set_mode(SMART_RTL).accepted
     log = craft.run(90.0, lambda: not craft.autopilot.armed)

@@ -22,8 +22,8 @@ def test_the_curve_is_scipys_hermite_spline() -> None:
     points = np.array([[0.0, 0.0, -10.0], [30.0, 5.0, 0.0], [20.0, 20.0, -12.0], [-10.0, 25.0, -3.0]])
     shares = np.linspace(0.0, 1.0, 11)
     curve = CubicHermiteSpline([0.0, 1.0], points[[0, 2]], points[[1, 3]])
-    for order, found in enumerate(hermite(points, shares)):
-        assert found == pytest.approx(curve(shares, nu=order), abs=1e-12)
+    for order, derivative in enumerate(hermite(points, shares)):
+        assert derivative == pytest.approx(curve(shares, nu=order), abs=1e-12)
 
 
 def test_the_direction_at_a_point_is_parallel_to_its_neighbours() -> None:

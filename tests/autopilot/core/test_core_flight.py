@@ -80,8 +80,8 @@ def trip() -> Iterator[Make]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.adapter.disconnect()
+    for leg in made:
+        leg.adapter.disconnect()
 
 
 def test_a_copter_that_leaves_its_fence_comes_back(trip: Make, standalone_world: Any) -> None:
@@ -123,8 +123,8 @@ def test_gnss_can_be_switched_off_in_every_simulator(trip: Make, adapter: str, s
     rover.run(0.5)
     assert (rover.pilot.sensors.gnss_fix, rover.pilot.sensors.gnss_satellites) == (0.0, 0.0)
     assert isnan(rover.pilot.sensors.latitude) and not rover.pilot.estimator.health.gps
-    given = where.receive_sensors(1)
-    assert given is not None and given.gnss_fix >= 3.0  # the simulator itself goes on
+    sensors = where.receive_sensors(1)
+    assert sensors is not None and sensors.gnss_fix >= 3.0  # the simulator itself goes on
     where.step(rover.pilot.period_us)
     rover.run(15.0, lambda: rover.pilot.mode.name == "HOLD")
     assert rover.pilot.mode.name == "HOLD" and "EKF failsafe: HOLD" in rover.lines
@@ -185,16 +185,16 @@ def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
 @pytest.mark.parametrize("craft", ["rover", "copter"])
 def test_the_same_seed_gives_the_same_bytes(trip: Make, craft: str, standalone_world: Any) -> None:
     def run() -> tuple[list[bytes], list[str]]:
-        one = trip(craft, LightweightAdapter(seed=5) if craft == "rover" else standalone_world(scenario=WORLD))
-        one.run(2.0)
-        one.pilot.set_mode(one.pilot.mode_number("GUIDED"))
-        one.pilot.arm(force=True)
+        flight = trip(craft, LightweightAdapter(seed=5) if craft == "rover" else standalone_world(scenario=WORLD))
+        flight.run(2.0)
+        flight.pilot.set_mode(flight.pilot.mode_number("GUIDED"))
+        flight.pilot.arm(force=True)
         if craft == "copter":
-            one.order(22, 0, 0, 0, 0, 0, 0, 5.0)
+            flight.order(22, 0, 0, 0, 0, 0, 0, 5.0)
         else:
-            one.pilot.set_guided_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
-        one.run(2.0)
-        return one.actuators, one.lines
+            flight.pilot.set_guided_target(GuidedTarget(position=(20.0, 10.0, 0.0)))
+        flight.run(2.0)
+        return flight.actuators, flight.lines
 
     first, second = run(), run()
     assert first == second

@@ -38,12 +38,12 @@ def fenced(bench: Make, **parameters: float) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("place", "outside"),
+    ("position", "outside"),
     [((0, 0), -50.0), ((40, 10), -10.0), ((50, 0), 0.0), ((60, 0), 10.0), ((53, 54), 5.0), ((-90, 0), 40.0)],
 )
-def test_distance_to_a_square(place: tuple[float, float], outside: float) -> None:
-    assert FenceZone(True, Polygon(SQUARE)).outside(*place) == pytest.approx(outside)
-    assert FenceZone(False, Polygon(SQUARE)).outside(*place) == pytest.approx(-outside)
+def test_distance_to_a_square(position: tuple[float, float], outside: float) -> None:
+    assert FenceZone(True, Polygon(SQUARE)).outside(*position) == pytest.approx(outside)
+    assert FenceZone(False, Polygon(SQUARE)).outside(*position) == pytest.approx(-outside)
 
 
 def test_a_polygon_need_not_be_convex() -> None:

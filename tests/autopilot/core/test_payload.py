@@ -64,9 +64,9 @@ def test_relays_switch_and_repeat(copter: Any) -> None:
 
 
 def pictures(craft: Any) -> list[PictureTaken]:
-    found = [notice for notice in craft.pilot.outbox if isinstance(notice, PictureTaken)]
+    taken = [notice for notice in craft.pilot.outbox if isinstance(notice, PictureTaken)]
     craft.pilot.outbox.clear()
-    return found
+    return taken
 
 
 def test_pictures_are_triggered_by_distance_interval_and_command(copter: Any) -> None:

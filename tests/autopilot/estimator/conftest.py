@@ -86,10 +86,10 @@ def poses_of(truths: list[Truth]) -> Floats:
     """The columns (n, 13, 1) that sensors see."""
     attitudes = Rotation.from_euler("ZYX", [truth.euler[::-1] for truth in truths]).as_matrix()
     turned = Rotation.from_matrix(NED_TO_ENU @ attitudes @ FRD_TO_FLU).as_quat()
-    place, velocity, rates = (
+    position, velocity, rates = (
         np.array([getattr(t, name) for t in truths]) for name in ("position", "velocity", "rates")
     )
-    return np.concatenate([place @ NED_TO_ENU.T, turned, velocity @ NED_TO_ENU.T, rates @ FRD_TO_FLU], axis=1)[
+    return np.concatenate([position @ NED_TO_ENU.T, turned, velocity @ NED_TO_ENU.T, rates @ FRD_TO_FLU], axis=1)[
         :, :, None
     ]
 
@@ -136,8 +136,8 @@ class Flight:
             data.gyro[:] = np.array([read["wx"], -read["wy"], -read["wz"]]) + self.gyro_bias
             data.accel[:] = np.array([read["ax"], -read["ay"], -read["az"]]) + self.accel_bias
         elif name == "gnss":
-            place = LocalFrame(*PLACE).to_geodetic(read["y"], read["x"], -read["z"])
-            data.row[9:19] = [3.0, 12.0, *place, read["vy"], read["vx"], -read["vz"], 0.5, 1.0]
+            position = LocalFrame(*PLACE).to_geodetic(read["y"], read["x"], -read["z"])
+            data.row[9:19] = [3.0, 12.0, *position, read["vy"], read["vx"], -read["vz"], 0.5, 1.0]
         elif name == "compass":
             data.mag[:] = [read["field_x"], -read["field_y"], -read["field_z"]]
         else:

@@ -19,7 +19,7 @@ def follow(bench: Any, outage: float, off: float = OFF, use_truth: bool = False)
     """A standing vehicle; the estimator, the reported jumps (with times, s), and the rows of its estimates."""
     reported, rows = [], []
     now = 0.0
-    estimator = Estimator(use_truth=use_truth, on_jump=lambda *jump: reported.append((now, *jump)))
+    estimator = Estimator(use_truth=use_truth, on_jump=lambda jump: reported.append((now, *jump)))
     fixes: dict[str, float] = {}
     for _, data in bench.Flight(bench.motions["standing"], seconds=BACK + 5.0):
         now = data.row[0] * 1e-6

@@ -105,7 +105,7 @@ def test_a_skid_rover_turns_on_the_spot_at_a_sharp_corner(skid: Make) -> None:
     """From north to south-east, 135 degrees: it stops, turns, and does not leave the corner meanwhile."""
     yard = skid()
     drive(yard, [(0.0, 0.0), (10.0, 0.0), (0.0, 10.0)])
-    turning = [(yard_heading, place) for *place, yard_heading, _, rate in yard.track if abs(rate) > 0.2]
+    turning = [(yard_heading, position) for *position, yard_heading, _, rate in yard.track if abs(rate) > 0.2]
     assert max(abs(north - 10.0) + abs(east) for _, (north, east) in turning) < 0.4
     assert degrees(turning[-1][0] - turning[0][0]) == pytest.approx(135.0, abs=10.0)
     assert max(abs(point[4]) for point in yard.track) < 1.1 * 1.047  # WP_PIVOT_RATE is 60 deg/s

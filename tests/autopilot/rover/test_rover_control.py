@@ -16,7 +16,7 @@ from paddock.autopilot.parameter_tables import ROVER
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, Floats
-from paddock.autopilot.vehicle_types import ReturnPath, simplified
+from paddock.autopilot.vehicle_types import ReturnPath
 from paddock.compute.routine import routine
 
 Make = Callable[..., Any]
@@ -39,10 +39,10 @@ def test_compiled_loops_equal_plain_python(skid: bool) -> None:
     for k in range(300):
         speed, rate = chance.normal(0.0, 2.0), chance.normal(0.0, 1.0)
         wanted = RoverSetpoint(RATES if k % 7 else DIRECT, *chance.uniform(-1.2, 1.2, 2), *chance.normal(0.0, 1.5, 2))
-        one, other = np.zeros(ACTUATOR_WIDTH), np.zeros(ACTUATOR_WIDTH)
-        plain = rover_control.plain(wanted, g, plain, moving(speed, rate), DT, one)
+        first, other = np.zeros(ACTUATOR_WIDTH), np.zeros(ACTUATOR_WIDTH)
+        plain = rover_control.plain(wanted, g, plain, moving(speed, rate), DT, first)
         compiled = rover_control(wanted, g, compiled, moving(speed, rate), DT, other)
-        assert compiled == plain and (one == other).all()
+        assert compiled == plain and (first == other).all()
 
 
 def test_gains_start_from_the_parameters() -> None:
@@ -140,12 +140,6 @@ def test_corners_and_braking() -> None:
     assert path.corner((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)) == pytest.approx(radians(90.0))
     assert path.corner((0.0, 0.0), (1.0, 0.0), None) == pi
     assert path.braking_speed(4.0, 1.0, 0.5) == pytest.approx(sqrt(5.0))
-
-
-def test_a_straight_stretch_of_the_trail_is_two_points() -> None:
-    straight = [(0.1 * k, 0.05 * (-1) ** k) for k in range(50)]
-    assert simplified(straight, 0.2) == [straight[0], straight[-1]]
-    assert simplified([(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)], 0.2) == [(0.0, 0.0), (5.0, 0.0), (5.0, 5.0)]
 
 
 def test_a_loop_of_the_trail_is_removed() -> None:

@@ -19,7 +19,7 @@ def jumped(mode: int, **parameters: float) -> Any:
     if mode == GUIDED:
         assert autopilot.set_guided_target(GuidedTarget(position=(30.0, 5.0, 0.0))).accepted
         autopilot.mode.update(0.02)
-    autopilot.vehicle.shift(10.0, -4.0, 1.0)
+    autopilot.vehicle.shift((10.0, -4.0, 1.0))
     return autopilot.mode
 
 

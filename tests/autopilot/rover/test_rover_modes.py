@@ -207,10 +207,10 @@ def test_guided_stands_without_a_target_and_discards_old_ones(skid: Make) -> Non
     assert yard.plant.motion()[3] == pytest.approx(0.7, abs=0.03)
     yard.enter(HOLD)
     yard.run(2.0)
-    place = yard.place
+    position = yard.place
     yard.enter(GUIDED)
     yard.run(2.0)
-    assert yard.distance(place) < 0.05
+    assert yard.distance(position) < 0.05
 
 
 def test_rtl_and_smart_rtl_cannot_arm(skid: Make) -> None:

@@ -11,11 +11,11 @@ from paddock.errors import InvalidValueError
 from paddock.planning.geometry.dubins import climbing, dubins
 
 TWO_PI = 2.0 * math.pi
-place = st.floats(-500.0, 500.0)
+coordinate = st.floats(-500.0, 500.0)
 angle = st.floats(-math.pi, math.pi)
 
 
-@given(place, place, angle, angle | st.none(), st.floats(-400.0, 400.0), st.floats(0.02, 0.5))
+@given(coordinate, coordinate, angle, angle | st.none(), st.floats(-400.0, 400.0), st.floats(0.02, 0.5))
 def test_slope_ends_and_length(
     x: float, y: float, heading: float, goal_heading: float | None, rise: float, slope: float
 ) -> None:
@@ -37,7 +37,7 @@ def test_slope_ends_and_length(
         assert wanted - 1e-6 <= on_the_map <= max(wanted, level.length + TWO_PI * 80.0) + 1e-5
 
 
-@given(place, place, angle, st.floats(150.0, 400.0))
+@given(coordinate, coordinate, angle, st.floats(150.0, 400.0))
 def test_a_path_is_continuous(x: float, y: float, heading: float, rise: float) -> None:
     path = climbing((0.0, 0.0, 0.0, heading), (x, y, rise, None), 80.0, 0.2)
     points = path.points(1.0)

@@ -51,8 +51,8 @@ def polygons(draw: st.DrawFn) -> tuple[Points, list[Points]]:
 
 def can_be_flown(path: Path, radius: float) -> None:
     """No gaps, no kinks, no turn tighter than the radius."""
-    for one, other in pairwise(path.segments):
-        x, y, z, heading = ends_at(one)
+    for first, other in pairwise(path.segments):
+        x, y, z, heading = ends_at(first)
         assert hypot(other.x - x, other.y - y) < 1e-6 and z == other.z
         assert abs(remainder(other.heading - heading, tau)) < 1e-6
     assert max(abs(segment.curvature) for segment in path.segments) <= (1.0 + 1e-9) / radius

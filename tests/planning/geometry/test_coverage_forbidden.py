@@ -60,8 +60,8 @@ def raster_share(paths: list[Path], spacing: float, field: BaseGeometry) -> floa
 
 def can_be_flown(path: Path, radius: float) -> None:
     """No gaps, no kinks, no turn tighter than the radius."""
-    for one, other in pairwise(path.segments):
-        x, y, _, heading = ends_at(one)
+    for first, other in pairwise(path.segments):
+        x, y, _, heading = ends_at(first)
         assert hypot(other.x - x, other.y - y) < 1e-6
         assert abs(remainder(other.heading - heading, tau)) < 1e-6
     assert max(abs(segment.curvature) for segment in path.segments) <= (1.0 + 1e-9) / radius
@@ -209,7 +209,7 @@ def test_passes_of_an_area_are_flown_in_another_order_where_turns_are_wide() -> 
     rows = [(-s * 90.0 * k, c * 90.0 * k) for k in range(6)]
     lines = [LineString([(x, y), (x + 400.0 * c, y + 400.0 * s)]) for x, y in rows]
     flown = track(path).buffer(0.01)
-    assert all(flown.covers(one) for one in lines)
+    assert all(flown.covers(line) for line in lines)
     bulb = 132.0 * (pi + 4.0 * np.arccos((45.0 + 132.0) / 264.0))  # between neighbours, analytic
     assert path.length < 6 * 400.0 + 5 * bulb - 500.0
 
@@ -286,7 +286,7 @@ def star(seed: int) -> tuple[Points, float, float]:
 @pytest.mark.parametrize("wind", [pytest.param(0.0, marks=pytest.mark.slow), 0.3])
 def test_paths_stay_inside_concave_fields_and_cover_what_is_reported(seeds: Sequence[int], wind: float) -> None:
     """The margin is as wide as turns over the ground; the share is counted on a grid, without any turn."""
-    found = 0
+    checked = 0
     for seed in seeds:
         outline, radius, spacing = star(seed)
         field, held = Polygon(outline), radius * (1.0 + wind) ** 2
@@ -298,19 +298,19 @@ def test_paths_stay_inside_concave_fields_and_cover_what_is_reported(seeds: Sequ
             path = shape.path(held, drift=drift)
         except InfeasibleError:
             continue
-        found += 1
+        checked += 1
         assert path.rows is not None
         apart = shapely.distance(field, shapely.points(path.sample(0.5)[:, :2]))
         assert apart.max() < 0.05, seed
         flown = cKDTree(path.sample(0.25)[:, :2])
-        rows = [one + np.linspace(0.0, 1.0, 400)[:, None] * (other - one) for one, other in path.rows]
+        rows = [first + np.linspace(0.0, 1.0, 400)[:, None] * (other - first) for first, other in path.rows]
         assert flown.query(np.concatenate(rows))[0].max() < 0.2  # they are flown
         low_x, low_y, high_x, high_y = field.bounds
         grid = np.stack(np.meshgrid(np.arange(low_x, high_x, 3.0), np.arange(low_y, high_y, 3.0)), -1).reshape(-1, 2)
         places = grid[shapely.contains_xy(field, *grid.T)]
         measured = (cKDTree(np.concatenate(rows)).query(places)[0] <= 0.5 * spacing).mean()
         assert swept(shape, path, ())[0] == pytest.approx(measured, abs=0.01), seed
-    assert found >= 0.6 * len(seeds)
+    assert checked >= 0.6 * len(seeds)
 
 
 def test_a_wider_margin_never_covers_more() -> None:
@@ -341,11 +341,11 @@ def test_turns_stay_inside_a_margin_as_wide_as_they_are_in_diagonal_wind(course:
 
 
 def test_the_covered_share_of_a_margin_is_reported() -> None:
-    found = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 30, "margin": 17, "turns": "outside"}}))
-    task = foreseen(found).tasks[0]
-    path = next(leg.path for leg in found.routes[0].legs if leg.kind == "coverage")
+    planned = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 30, "margin": 17, "turns": "outside"}}))
+    task = foreseen(planned).tasks[0]
+    path = next(leg.path for leg in planned.routes[0].legs if leg.kind == "coverage")
     assert re.fullmatch(
-        r"fields covered: field 9\d\.\d % \(turns up to \d+ m outside\)", fields_covered(foreseen(found))
+        r"fields covered: field 9\d\.\d % \(turns up to \d+ m outside\)", fields_covered(foreseen(planned))
     )
     assert task.outside is not None and task.outside >= 100.0 - 17.0  # a radius of 100 m, less the margin
     assert task.covered is not None and 0.89 <= task.covered <= 0.96  # (566 / 600)^2 and the ends of swaths
@@ -376,20 +376,20 @@ def test_a_field_that_was_begun_around_a_zone_goes_on_after_a_new_task_and_a_res
 
 def test_a_field_beyond_the_range_of_one_is_split_among_several() -> None:
     outline = [(0, 0), (2000, 0), (2000, 1200), (900, 1200), (0, 700)]
-    found = plan(scenario({"polygon": {"outline": outline, "spacing": 100, "turns": "outside"}}, 3, range=14_000))
-    assert [task.name for task in found.problem.tasks] == ["field[0]", "field[1]", "field[2]"]
-    assert found.done == 3 and not found.undone
-    assert all(len(route.tasks) == 1 and route.flown <= 14_000 for route in found.routes)
-    paths = [leg.path for route in found.routes for leg in route.legs if leg.kind == "coverage"]
+    planned = plan(scenario({"polygon": {"outline": outline, "spacing": 100, "turns": "outside"}}, 3, range=14_000))
+    assert [task.name for task in planned.problem.tasks] == ["field[0]", "field[1]", "field[2]"]
+    assert planned.done == 3 and not planned.undone
+    assert all(len(route.tasks) == 1 and route.flown <= 14_000 for route in planned.routes)
+    paths = [leg.path for route in planned.routes for leg in route.legs if leg.kind == "coverage"]
     assert raster_share(paths, 100.0, Polygon(outline)) >= 0.99
-    assert all((task.covered or 0.0) >= 0.99 for task in foreseen(found).tasks)
+    assert all((task.covered or 0.0) >= 0.99 for task in foreseen(planned).tasks)
 
 
 def test_an_area_beyond_the_range_of_one_is_split_by_passes() -> None:
     area = {"at": [0, 0], "heading": 0.0, "length": 2000, "spacing": 200, "passes": 7}
-    found = plan(scenario({"area": area}, 2, range=16_000))
-    parts = [task.shape for task in found.problem.tasks]
-    assert found.done == len(parts) == 2
+    planned = plan(scenario({"area": area}, 2, range=16_000))
+    parts = [task.shape for task in planned.problem.tasks]
+    assert planned.done == len(parts) == 2
     whole = shapely.union_all([Polygon(part.outline()) for part in parts])
     assert whole.symmetric_difference(Polygon(AreaShape(0, 0, 0, 2000, 200, 7).outline())).area < 1e-3
 
@@ -397,10 +397,10 @@ def test_an_area_beyond_the_range_of_one_is_split_by_passes() -> None:
 def test_bands_of_unequal_length_where_equal_ones_do_not_fit() -> None:
     """Twenty rows, of which an aircraft does three or four: six aircraft are enough, seven equal bands are not."""
     outline = [(200, -600), (1400, -600), (1400, 600), (200, 600)]
-    found = plan(scenario({"polygon": {"outline": outline, "spacing": 60, "turns": "outside"}}, 6, range=9_000))
-    assert len(found.problem.tasks) == found.done == 6 and not found.undone
-    assert all(len(route.tasks) == 1 and route.flown <= 9_000 for route in found.routes)
-    paths = [leg.path for route in found.routes for leg in route.legs if leg.kind == "coverage"]
+    planned = plan(scenario({"polygon": {"outline": outline, "spacing": 60, "turns": "outside"}}, 6, range=9_000))
+    assert len(planned.problem.tasks) == planned.done == 6 and not planned.undone
+    assert all(len(route.tasks) == 1 and route.flown <= 9_000 for route in planned.routes)
+    paths = [leg.path for route in planned.routes for leg in route.legs if leg.kind == "coverage"]
     assert raster_share(paths, 60.0, Polygon(outline)) >= 0.99
 
 
@@ -410,23 +410,23 @@ def test_vehicles_of_different_ranges_have_bands_of_different_size() -> None:
     home = (-200.0, -200.0, 60.0, 0.0)
     ranges = (18_000.0, 12_000.0, 7_000.0)
     vehicles = [Vehicle(f"v{k}", home, home, 15.0, 50.0, range=most) for k, most in enumerate(ranges)]
-    found = solve(split_fields(Problem(tuple(vehicles), (field,))), "routing")
-    assert not found.undone and [len(route.tasks) for route in found.routes] == [1, 1, 1]
-    assert all(route.flown <= most for route, most in zip(found.routes, ranges, strict=True))
+    planned = solve(split_fields(Problem(tuple(vehicles), (field,))), "routing")
+    assert not planned.undone and [len(route.tasks) for route in planned.routes] == [1, 1, 1]
+    assert all(route.flown <= most for route, most in zip(planned.routes, ranges, strict=True))
 
 
 def test_what_a_fleet_cannot_do_of_a_field_is_one_part() -> None:
     """A square of 2.5 km for four aircraft: each does as much as it can, the rest is undone."""
     outline = [(200, -1250), (2700, -1250), (2700, 1250), (200, 1250)]
-    found = plan(scenario({"polygon": {"outline": outline, "spacing": 60, "turns": "outside"}}, 4, range=20_000))
-    assert len(found.problem.tasks) == 5 and found.done == 4 and len(found.undone) == 1
-    assert all(17_000 < route.flown <= 20_000 for route in found.routes)
+    planned = plan(scenario({"polygon": {"outline": outline, "spacing": 60, "turns": "outside"}}, 4, range=20_000))
+    assert len(planned.problem.tasks) == 5 and planned.done == 4 and len(planned.undone) == 1
+    assert all(17_000 < route.flown <= 20_000 for route in planned.routes)
 
 
 def test_a_field_inside_a_zone_is_not_divided(recwarn: pytest.WarningsRecorder) -> None:
     zone = {"name": "shut", "circle": {"at": [300, 300], "radius": 900}}
-    found = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 60}}, 2, range=9_000, zones=[zone]))
-    assert [undone.task for undone in found.undone] == ["field"] and not recwarn.list
+    planned = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 60}}, 2, range=9_000, zones=[zone]))
+    assert [undone.task for undone in planned.undone] == ["field"] and not recwarn.list
 
 
 def test_the_reason_names_the_wind_where_turns_are_wider_in_it() -> None:
@@ -439,5 +439,5 @@ def test_the_reason_names_the_wind_where_turns_are_wider_in_it() -> None:
 
 def test_a_field_too_far_away_is_reported_whole() -> None:
     outline = [(x + 40_000, y) for x, y in SQUARE]
-    found = plan(scenario({"polygon": {"outline": outline, "spacing": 100}}, 2, range=17_000))
-    assert [undone.task for undone in found.undone] == ["field"]
+    planned = plan(scenario({"polygon": {"outline": outline, "spacing": 100}}, 2, range=17_000))
+    assert [undone.task for undone in planned.undone] == ["field"]

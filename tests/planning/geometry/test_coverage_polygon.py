@@ -145,9 +145,9 @@ def test_more_swaths_than_can_be_ordered_are_refused() -> None:
 
 
 def test_equal_polygons_have_equal_paths() -> None:
-    one, other = (PolygonShape(SQUARE, [HOLE], 60.0) for _ in range(2))
-    assert one == other and hash(one) == hash(other)
-    assert (one.path(40.0).table == other.path(40.0).table).all()
+    first, other = (PolygonShape(SQUARE, [HOLE], 60.0) for _ in range(2))
+    assert first == other and hash(first) == hash(other)
+    assert (first.path(40.0).table == other.path(40.0).table).all()
 
 
 def test_the_outline_is_closed() -> None:
@@ -180,9 +180,9 @@ def test_a_polished_tour_is_the_shortest_of_all(seed: int) -> None:
         for flips in product((0, 1), repeat=4)
     ]
     shortest = min(turns[way[:-1], way[1:]].sum() for way in ways)
-    found = polished(np.array([0, 2, 4, 6, 8]), turns)
-    assert found[0] == 0 and sorted(found // 2) == [0, 1, 2, 3, 4]
-    assert turns[found[:-1], found[1:]].sum() == pytest.approx(shortest)
+    tour = polished(np.array([0, 2, 4, 6, 8]), turns)
+    assert tour[0] == 0 and sorted(tour // 2) == [0, 1, 2, 3, 4]
+    assert turns[tour[:-1], tour[1:]].sum() == pytest.approx(shortest)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_invalid_outlines_are_refused_with_the_location(outer: Points, holes: li
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("fields", "says"),
     [
         ({}, "spacing is nan; it must be a number above 0"),
         ({"spacing": 0.0}, "spacing is 0.0"),
@@ -220,9 +220,9 @@ def test_invalid_outlines_are_refused_with_the_location(outer: Points, holes: li
         ({"spacing": 30.0, "start": (0.0, nan)}, "start's y is nan"),
     ],
 )
-def test_impossible_values_are_named(given: dict[str, object], says: str) -> None:
+def test_impossible_values_are_named(fields: dict[str, object], says: str) -> None:
     with pytest.raises(InvalidValueError, match=says):
-        PolygonShape(SQUARE, **given)  # type: ignore[arg-type]
+        PolygonShape(SQUARE, **fields)  # type: ignore[arg-type]
 
 
 def test_an_invalid_radius_is_refused() -> None:

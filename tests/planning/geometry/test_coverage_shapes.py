@@ -25,8 +25,8 @@ SHAPES: list[TaskShape] = [
 def test_a_path_begins_at_the_entry_and_has_no_gaps(shape: TaskShape) -> None:
     path = shape.path(80.0, z=50.0)
     assert path.start == (*shape.entry[:2], 50.0, shape.entry.heading)
-    for one, other in zip(path.segments, path.segments[1:], strict=False):
-        assert ends_at(one) == pytest.approx(other[:4], abs=1e-9)
+    for first, other in zip(path.segments, path.segments[1:], strict=False):
+        assert ends_at(first) == pytest.approx(other[:4], abs=1e-9)
     assert all(abs(segment.curvature) <= 1.0 / 80.0 for segment in path.segments)
 
 

@@ -24,30 +24,30 @@ def estimated(start: Point, goals: list[Point], *zones: Zone) -> list[float]:
     where = (*start, 0.0, 0.0)
     drone = Vehicle("a", where, where, 10.0, 0.0, moves="hover")
     tasks = tuple(Task(f"t{k}", PointShape(x, y)) for k, (x, y) in enumerate(goals))
-    found: list[float] = Costs(Problem((drone,), tasks, zones)).first[0].tolist()
-    return found
+    costs: list[float] = Costs(Problem((drone,), tasks, zones)).first[0].tolist()
+    return costs
 
 
 def test_around_a_square() -> None:
     """Past two corners, past one, and not at all."""
-    found = estimated((-300.0, 0.0), [(300.0, 0.0), (0.0, 250.0), (-300.0, 500.0), (0.0, 101.0)], SQUARE)
+    lengths = estimated((-300.0, 0.0), [(300.0, 0.0), (0.0, 250.0), (-300.0, 500.0), (0.0, 101.0)], SQUARE)
     past_one = hypot(200.0, 100.0) + hypot(100.0, 150.0)
     expected = [2.0 * hypot(200.0, 100.0) + 200.0, min(past_one, hypot(300.0, 250.0)), 500.0]
-    assert found[:3] == pytest.approx(expected, rel=0.01)
-    assert found[3] == pytest.approx(hypot(200.0, 100.0) + 100.0, rel=0.01)
+    assert lengths[:3] == pytest.approx(expected, rel=0.01)
+    assert lengths[3] == pytest.approx(hypot(200.0, 100.0) + 100.0, rel=0.01)
 
 
 def test_around_a_circle() -> None:
     """Two tangents and the arc between them."""
-    (found,) = estimated((-300.0, 0.0), [(300.0, 0.0)], DISC)
-    assert found == pytest.approx(2.0 * sqrt(300.0**2 - 100.0**2) + 100.0 * (pi - 2.0 * acos(1.0 / 3.0)), rel=0.01)
+    (length,) = estimated((-300.0, 0.0), [(300.0, 0.0)], DISC)
+    assert length == pytest.approx(2.0 * sqrt(300.0**2 - 100.0**2) + 100.0 * (pi - 2.0 * acos(1.0 / 3.0)), rel=0.01)
 
 
 def test_zones_that_overlap_are_one_obstacle() -> None:
     """A wall from -100 to 900 across the way, made of two."""
     more = PolygonZone("more", ((-100.0, 50.0), (100.0, 50.0), (100.0, 900.0), (-100.0, 900.0)))
-    (found,) = estimated((-300.0, 300.0), [(300.0, 300.0)], SQUARE, more)
-    assert found == pytest.approx(2.0 * hypot(200.0, 400.0) + 200.0, rel=0.01)
+    (length,) = estimated((-300.0, 300.0), [(300.0, 300.0)], SQUARE, more)
+    assert length == pytest.approx(2.0 * hypot(200.0, 400.0) + 200.0, rel=0.01)
 
 
 def test_no_way_out_of_a_ring() -> None:
@@ -71,9 +71,9 @@ def test_the_estimate_equals_the_search_without_a_radius(seed: int) -> None:
     free = [p for p in places if not any(zone.distance(*p) < 1.0 for zone in zones)]
     chart = ZoneMap(zones, 0.0)
     for start in free[:4]:
-        found = estimated(start, free[4:12], *zones)
+        lengths = estimated(start, free[4:12], *zones)
         exact = [chart.transit((*start, 0.0), (*goal, None)).length for goal in free[4:12]]
-        assert found == pytest.approx(exact, rel=0.01)
+        assert lengths == pytest.approx(exact, rel=0.01)
 
 
 def test_only_the_ways_that_a_search_needs_are_found() -> None:

@@ -21,9 +21,9 @@ from paddock.planning.geometry.path import ends_at
 
 PI = math.pi
 TWO_PI = 2.0 * PI
-place = st.floats(-8.0, 8.0)
+coordinate = st.floats(-8.0, 8.0)
 angle = st.floats(-PI, PI)
-pose = st.tuples(place, place, angle)
+pose = st.tuples(coordinate, coordinate, angle)
 rounded = st.tuples(*[st.integers(-8000, 8000).map(lambda n: n / 1000.0)] * 3)
 """Poses that coincide or lie ahead of each other exactly or not at all, for comparisons that cannot decide between."""
 
@@ -112,8 +112,8 @@ def test_the_path_starts_and_ends_at_its_poses(
     np.testing.assert_allclose(path.end[:2], goal[:2], atol=1e-6)
     assert apart(path.end[3], goal[2]) < 1e-6
     assert path.length == pytest.approx(length_to(*start, *goal, radius)[0], abs=1e-6)
-    for one, other in pairwise(path.segments):
-        np.testing.assert_allclose(ends_at(one)[:2], (other.x, other.y), atol=1e-6)
+    for first, other in pairwise(path.segments):
+        np.testing.assert_allclose(ends_at(first)[:2], (other.x, other.y), atol=1e-6)
 
 
 def moved(pose: tuple[float, ...], by: tuple[float, ...]) -> tuple[float, float, float]:
@@ -121,9 +121,9 @@ def moved(pose: tuple[float, ...], by: tuple[float, ...]) -> tuple[float, float,
     return by[0] + c * pose[0] - s * pose[1], by[1] + s * pose[0] + c * pose[1], pose[2] + by[2]
 
 
-def same_length_or_at_a_jump(one: float, other: float, start: tuple[float, ...], goal: tuple[float, ...]) -> bool:
+def same_length_or_at_a_jump(first: float, other: float, start: tuple[float, ...], goal: tuple[float, ...]) -> bool:
     """Whether two lengths agree; where the length jumps (a turn just vanishes), rounding may take either side."""
-    if one == pytest.approx(other, abs=1e-6):
+    if first == pytest.approx(other, abs=1e-6):
         return True
     nearby = [
         by_search_for_centres(start, (goal[0] + dx, goal[1] + dy, goal[2] + dh))

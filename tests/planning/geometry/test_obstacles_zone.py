@@ -80,12 +80,12 @@ def test_distances_are_exact() -> None:
 
 
 @given(places)
-def test_polygon_distance_is_that_of_shapely(place: tuple[float, float]) -> None:
+def test_polygon_distance_is_that_of_shapely(position: tuple[float, float]) -> None:
     shape, zone = Polygon(HOOK), PolygonZone("hook", HOOK)
-    away = shape.exterior.distance(Point(place))
-    assert abs(zone.distance(*place)) == pytest.approx(away, abs=1e-9)
+    away = shape.exterior.distance(Point(position))
+    assert abs(zone.distance(*position)) == pytest.approx(away, abs=1e-9)
     if away > 1e-9:
-        assert zone.contains(*place) == shape.contains(Point(place))
+        assert zone.contains(*position) == shape.contains(Point(position))
 
 
 def test_a_grown_zone_contains_its_clearance_tightly() -> None:

@@ -19,7 +19,7 @@ from paddock.planning.geometry.reeds_shepp import reeds_shepp
 from paddock.planning.geometry.wind import dubins_in_wind, over_ground
 
 PI = math.pi
-place = st.floats(-300.0, 300.0)
+coordinate = st.floats(-300.0, 300.0)
 angle = st.floats(-PI, PI)
 
 
@@ -91,7 +91,7 @@ def test_pace_is_metres_along_for_metres_flown() -> None:
     np.testing.assert_allclose(path.at([0.0, 30.0, 60.0, 65.0])[:, 0], [0.0, 15.0, 30.0, 35.0])
 
 
-@given(kinds, place, place, angle, st.floats(0.5, 50.0))
+@given(kinds, coordinate, coordinate, angle, st.floats(0.5, 50.0))
 def test_samples_are_evenly_spaced_with_both_ends(kind: str, x: float, y: float, heading: float, ds: float) -> None:
     path = some_path(kind, x, y, heading)
     points = path.points(ds)
@@ -103,10 +103,10 @@ def test_samples_are_evenly_spaced_with_both_ends(kind: str, x: float, y: float,
     assert (steps <= ds * (1.5 if kind in ("drifting", "held") else 1.0) + 1e-6).all()
 
 
-@given(kinds, place, place, angle, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-def test_parts_add_up(kind: str, x: float, y: float, heading: float, one: float, other: float) -> None:
+@given(kinds, coordinate, coordinate, angle, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_parts_add_up(kind: str, x: float, y: float, heading: float, share: float, other: float) -> None:
     path = some_path(kind, x, y, heading)
-    first, second = sorted((one * path.flown, other * path.flown))
+    first, second = sorted((share * path.flown, other * path.flown))
     parts = [path.subpath(0.0, first), path.subpath(first, second), path.subpath(second, path.flown)]
     assert sum(part.flown for part in parts) == pytest.approx(path.flown, abs=1e-7)
     assert sum(part.length for part in parts) == pytest.approx(path.length, abs=1e-6)
@@ -117,7 +117,7 @@ def test_parts_add_up(kind: str, x: float, y: float, heading: float, one: float,
     assert again.flown == pytest.approx(path.flown, abs=1e-7)
 
 
-@given(place, place, angle)
+@given(coordinate, coordinate, angle)
 def test_points_of_arcs_have_the_curvature_of_their_circle(x: float, y: float, heading: float) -> None:
     for segment in dubins((0, 0, 0), (x, y, heading), 80.0).segments:
         if segment.length < 10.0:
@@ -142,7 +142,7 @@ def test_vectorised_poses_equal_single_ones(kind: str) -> None:
 def test_poses_have_the_same_bits_one_by_one_and_together(kind: str) -> None:
     path = some_path(kind, 200.0, -150.0, 2.0)
     places = np.linspace(0.0, path.flown, 201)
-    assert path.at(places).tolist() == [path.at(one)[0].tolist() for one in places]
+    assert path.at(places).tolist() == [path.at(share)[0].tolist() for share in places]
 
 
 def test_poses_have_the_bits_of_functions_that_do_not_depend_on_the_cpu() -> None:

@@ -21,9 +21,9 @@ from paddock.planning.geometry.reeds_shepp import (
 
 PI = math.pi
 TWO_PI = 2.0 * PI
-place = st.floats(-6.0, 6.0)
+coordinate = st.floats(-6.0, 6.0)
 angle = st.floats(-PI, PI)
-pose = st.tuples(place, place, angle)
+pose = st.tuples(coordinate, coordinate, angle)
 
 
 def apart(a: float, b: float) -> float:
@@ -131,9 +131,9 @@ def test_no_word_of_three_found_by_an_optimiser_is_shorter(seed: int) -> None:
                 x, y, heading = endpoint(parts, kinds) - goal
                 return np.array([x, y, math.remainder(heading, TWO_PI)])
 
-            found = least_squares(miss, np.array(guess), max_nfev=40)
-            if found.cost < 1e-20:
-                best = min(best, float(np.abs(found.x).sum()))
+            fit = least_squares(miss, np.array(guess), max_nfev=40)
+            if fit.cost < 1e-20:
+                best = min(best, float(np.abs(fit.x).sum()))
     assert reeds_shepp((0, 0, 0), goal, 1.0).length <= best + 1e-6
 
 
@@ -158,7 +158,7 @@ def shortest_by_descent(goal: np.ndarray, rng: np.random.Generator) -> float:
                 x, y, heading = endpoint(sizes * signs, kinds) - goal
                 return np.array([x, y, math.sin(heading / 2.0)])
 
-            found = minimize(
+            fit = minimize(
                 np.sum,
                 rng.uniform(0.0, 1.5, 5),
                 jac=np.ones_like,
@@ -167,8 +167,8 @@ def shortest_by_descent(goal: np.ndarray, rng: np.random.Generator) -> float:
                 method="SLSQP",
                 options={"maxiter": 60},
             )
-            if np.abs(miss(found.x)).max() < 1e-9:
-                best = min(best, float(found.fun))
+            if np.abs(miss(fit.x)).max() < 1e-9:
+                best = min(best, float(fit.fun))
     return best
 
 

@@ -17,7 +17,7 @@ from paddock.planning.geometry.wind import dubins_in_wind, held_turn, over_groun
 from paddock.planning.solver.tours import Mover, transit
 
 TWO_PI = 2.0 * math.pi
-place = st.floats(-6.0, 6.0)
+coordinate = st.floats(-6.0, 6.0)
 angle = st.floats(-math.pi, math.pi)
 strength = st.floats(0.01, 0.9)
 
@@ -131,20 +131,20 @@ def nose(course: float, wind: tuple[float, float]) -> float:
     return course - math.asin(wind[1] * math.cos(course) - wind[0] * math.sin(course))
 
 
-@given(place, place, angle, angle, strength, angle)
+@given(coordinate, coordinate, angle, angle, strength, angle)
 def test_the_fastest_path_equals_a_search_over_durations(
     x: float, y: float, course: float, goal_course: float, w: float, direction: float
 ) -> None:
     wind = (w * math.cos(direction), w * math.sin(direction))
     path = dubins_in_wind((0.0, 0.0, course), (x, y, goal_course), 1.0, 1.0, wind)
-    found = searched((x, y), nose(course, wind), nose(goal_course, wind), wind, path.flown + 0.05)
-    assert path.flown <= found + 1e-5  # the grid may miss a pair of solutions close together
+    fastest = searched((x, y), nose(course, wind), nose(goal_course, wind), wind, path.flown + 0.05)
+    assert path.flown <= fastest + 1e-5  # the grid may miss a pair of solutions close together
     assert math.hypot(path.end[0] - x, path.end[1] - y) < 1e-8
     assert abs(math.remainder(course_at_end(path, wind) - goal_course, TWO_PI)) < 1e-8
 
 
 @settings(max_examples=settings.default.max_examples // 8)
-@given(place, place, angle, strength, angle)
+@given(coordinate, coordinate, angle, strength, angle)
 def test_a_free_course_is_no_slower_than_any_fixed_one(
     x: float, y: float, course: float, w: float, direction: float
 ) -> None:
@@ -178,7 +178,7 @@ def test_compiled_equals_plain() -> None:
 
 
 @settings(max_examples=settings.default.max_examples // 4)
-@given(place, place, angle, angle, strength, angle)
+@given(coordinate, coordinate, angle, angle, strength, angle)
 def test_air_velocity_and_wind_integrate_to_the_goal(
     x: float, y: float, course: float, goal_course: float, w: float, direction: float
 ) -> None:
@@ -193,7 +193,7 @@ def test_air_velocity_and_wind_integrate_to_the_goal(
 
 
 @settings(max_examples=settings.default.max_examples // 4)
-@given(place, place, angle, angle)
+@given(coordinate, coordinate, angle, angle)
 def test_a_tiny_wind_and_none(x: float, y: float, course: float, goal_course: float) -> None:
     still = dubins((0.0, 0.0, course), (x, y, goal_course), 1.0)
     calm = dubins_in_wind((0.0, 0.0, course), (x, y, goal_course), 1.0, 20.0, (0.0, 0.0))
@@ -280,5 +280,5 @@ def test_a_turn_over_the_ground_takes_the_integral_of_its_pace(wind: float) -> N
     for course, turn in ((0.4, 1.0), (-2.0, 6.2), (3.0, -4.5)):
         x = course + turn * (np.arange(20_000) + 0.5) / 20_000 - 0.7
         pace = (np.sqrt(1.0 - (wind * np.sin(x)) ** 2) - wind * np.cos(x)) / (1.0 - wind**2)
-        found = held_turn(80.0, course, turn, wind * np.cos(0.7), wind * np.sin(0.7))
-        assert found == pytest.approx(80.0 * abs(turn) * pace.mean(), rel=1e-4)
+        duration = held_turn(80.0, course, turn, wind * np.cos(0.7), wind * np.sin(0.7))
+        assert duration == pytest.approx(80.0 * abs(turn) * pace.mean(), rel=1e-4)

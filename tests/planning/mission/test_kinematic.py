@@ -126,11 +126,11 @@ def test_a_vehicle_inside_a_new_zone_leaves_it_the_shortest_way() -> None:
     zone = CircleZone("closed", 100.0, -20.0, 40.0)
     run = run_of([drone()], [point("p", 400.0)], ScheduledEvent(10.0, zone=zone))
     run.finish()
-    found = trace(run, 0.05)
-    inside = np.hypot(found.poses[:, 0, 0] - 100.0, found.poses[:, 0, 1] + 20.0) < 40.0 - 1e-3
+    traced = trace(run, 0.05)
+    inside = np.hypot(traced.poses[:, 0, 0] - 100.0, traced.poses[:, 0, 1] + 20.0) < 40.0 - 1e-3
     assert inside.any() and run.mission.tasks["p"].state == "completed"
     # it is 20 m below the border straight to the north: that is 2 s
-    seconds = found.times[inside & (found.times >= 10.0)]
+    seconds = traced.times[inside & (traced.times >= 10.0)]
     assert seconds.max() == pytest.approx(12.0, abs=0.1)
 
 
@@ -153,10 +153,10 @@ def test_results_do_not_depend_on_the_step() -> None:
 def test_a_trace_follows_the_routes() -> None:
     run = run_of([drone()], [point("p", 100.0)])
     run.finish()
-    found = trace(run, 2.5)
-    np.testing.assert_allclose(found.times, np.arange(0.0, 20.1, 2.5))
-    np.testing.assert_allclose(found.poses[:, 0, 0], [0, 25, 50, 75, 100, 75, 50, 25, 0], atol=1e-9)
-    assert [STATUSES[k] for k in found.statuses[:, 0]] == ["transit"] * 4 + ["returning"] * 4 + ["home"]
+    traced = trace(run, 2.5)
+    np.testing.assert_allclose(traced.times, np.arange(0.0, 20.1, 2.5))
+    np.testing.assert_allclose(traced.poses[:, 0, 0], [0, 25, 50, 75, 100, 75, 50, 25, 0], atol=1e-9)
+    assert [STATUSES[k] for k in traced.statuses[:, 0]] == ["transit"] * 4 + ["returning"] * 4 + ["home"]
 
 
 def test_time_does_not_go_back() -> None:

@@ -191,7 +191,7 @@ def test_aircraft_wait_outside_a_zone_that_closes_their_home() -> None:
     assert [vehicle.status for vehicle in mission.vehicles] == ["diverted", "diverted"]
     ends = [(entry.vehicle, entry.detail) for entry in mission.log if entry.kind == "state"][-2:]
     assert sorted(ends) == [("busy", "diverted"), ("idle", "diverted")] and mission.finished
-    assert all(one.seconds["home"] == 0.0 for one in measure(mission).vehicles)
+    assert all(vehicle.seconds["home"] == 0.0 for vehicle in measure(mission).vehicles)
     assert mission.tasks["a"].state == "completed"
     for vehicle in mission.vehicles:
         circle = mission.loiter_path(vehicle)

@@ -154,7 +154,7 @@ def test_a_restored_run_continues_bit_for_bit(r: Random) -> None:
 def test_no_vehicle_jumps(r: Random) -> None:
     setup = a_setup(r)
     run = finished(setup)
-    found = trace(run, 1.0)
-    steps = np.hypot(*np.diff(found.poses[:, :, :2], axis=0).transpose(2, 0, 1))
+    traced = trace(run, 1.0)
+    steps = np.hypot(*np.diff(traced.poses[:, :, :2], axis=0).transpose(2, 0, 1))
     fastest = run.mission.fleet.speed + np.hypot(*setup.problem.wind)
-    assert (steps <= fastest * np.diff(found.times)[:, None] + 1e-6).all()
+    assert (steps <= fastest * np.diff(traced.times)[:, None] + 1e-6).all()

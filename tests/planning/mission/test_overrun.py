@@ -62,7 +62,7 @@ def most_done(places: list[Place], ranges: tuple[float, ...]) -> int:
     """The largest number of tasks that vehicles can do, by trying all orders of all subsets."""
     least = {0: 0.0}
     for mask in range(1, 1 << len(places)):
-        own = [place for k, place in enumerate(places) if mask >> k & 1]
+        own = [position for k, position in enumerate(places) if mask >> k & 1]
         least[mask] = min(length(list(order)) for order in permutations(own))
     done = {0}
     for most in ranges:
@@ -79,7 +79,7 @@ def test_an_idle_vehicle_takes_as_many_of_the_rest_as_any_plan_could(seed: int, 
     limits = tuple(share * length([places[k] for k in tour]) for share in ranges)
     plan = build(Costs(Problem(hovers(*limits), tasks_at(places))), MethodResult([list(tour), []]), "greedy")
     assert plan.done == most_done(places, limits)
-    assert all(f"a range of {limits[0]:,.0f} m left" in one.reason or "d1" in one.reason for one in plan.undone)
+    assert all(f"a range of {limits[0]:,.0f} m left" in entry.reason or "d1" in entry.reason for entry in plan.undone)
 
 
 @pytest.mark.parametrize("share", [0.55, 0.75, 0.95])

@@ -45,8 +45,8 @@ def test_six_tasks_within_two_percent_of_the_best_order(seed: int) -> None:
 def test_never_worse_than_its_start(seed: int, objective: str) -> None:
     costs = Costs(problem(seed, 4, 20, objective=objective))
     start = min(value(costs, solved(costs, name).orders) for name in ("clustered_greedy", "greedy"))
-    found = solved(costs, steps=20_000)
-    assert value(costs, found.orders) <= start
+    planned = solved(costs, steps=20_000)
+    assert value(costs, planned.orders) <= start
     for steps in (1, 10, 100):  # also when it is stopped while hot
         hot = annealed(costs, solved(costs, "greedy").orders, steps, Options(steps, 50.0, 1.0))
         assert value(costs, hot) <= value(costs, solved(costs, "greedy").orders)
@@ -93,10 +93,10 @@ def test_an_infeasible_start_is_repaired() -> None:
 
 
 def test_same_seed_same_orders_and_another_seed_another_search() -> None:
-    given, start = problem(1, 3, 15), [list(range(5)), list(range(5, 10)), list(range(10, 15))]
-    first, again = (annealed(Costs(given), start, 500, Options(500, 0.01)) for _ in range(2))
+    drawn, start = problem(1, 3, 15), [list(range(5)), list(range(5, 10)), list(range(10, 15))]
+    first, again = (annealed(Costs(drawn), start, 500, Options(500, 0.01)) for _ in range(2))
     assert first == again != start
-    assert annealed(Costs(replace(given, seed=2)), start, 500, Options(500, 0.01)) != first
+    assert annealed(Costs(replace(drawn, seed=2)), start, 500, Options(500, 0.01)) != first
 
 
 def test_equal_makespans_prefer_shorter_tours() -> None:

@@ -26,13 +26,13 @@ def plain_greedy(cost: Floats) -> list[tuple[int, int]]:
     pairs = sorted((cost[i, j], i, j) for i in range(cost.shape[0]) for j in range(cost.shape[1]))
     rows: set[int] = set()
     columns: set[int] = set()
-    found = []
+    assigned = []
     for value, i, j in pairs:
         if np.isfinite(value) and i not in rows and j not in columns:
             rows.add(i)
             columns.add(j)
-            found.append((i, j))
-    return sorted(found)
+            assigned.append((i, j))
+    return sorted(assigned)
 
 
 def test_files_are_methods() -> None:
@@ -46,11 +46,11 @@ def test_known_answers(method: str, first: float, second: float) -> None:
 
 
 def test_hungarian_is_the_default_and_pairs_come_by_rows() -> None:
-    found = assign([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
-    assert found == Assignment(((0, 1), (1, 0), (2, 2)), 5.0)
-    assert list(found) == [(0, 1), (1, 0), (2, 2)] and len(found) == 3 and found[1] == (1, 0)
-    assert dict(found) == {0: 1, 1: 0, 2: 2}
-    assert np.array(found).tolist() == [[0, 1], [1, 0], [2, 2]]
+    assignment = assign([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    assert assignment == Assignment(((0, 1), (1, 0), (2, 2)), 5.0)
+    assert list(assignment) == [(0, 1), (1, 0), (2, 2)] and len(assignment) == 3 and assignment[1] == (1, 0)
+    assert dict(assignment) == {0: 1, 1: 0, 2: 2}
+    assert np.array(assignment).tolist() == [[0, 1], [1, 0], [2, 2]]
 
 
 @given(sizes, sizes, seeds)
@@ -84,10 +84,10 @@ def test_forbidden_pairs_are_never_assigned_and_others_all(n: int, m: int, seed:
     rows, columns = linear_sum_assignment(weighed)
     real = np.isfinite(cost[rows, columns])
     for method in ("hungarian", "auction"):
-        found = assign(cost, method)
-        assert np.isfinite(found.total)
-        assert len(found) == real.sum()
-        assert found.total == cost[rows, columns][real].sum()
+        assignment = assign(cost, method)
+        assert np.isfinite(assignment.total)
+        assert len(assignment) == real.sum()
+        assert assignment.total == cost[rows, columns][real].sum()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -109,9 +109,9 @@ def test_greedy_and_consensus_equal_a_reference(n: int, m: int, seed: int, ties:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (3, 7), (7, 3)])
 def test_rectangles_have_as_many_pairs_as_their_shorter_side(method: str, shape: tuple[int, int]) -> None:
-    found = assign(np.random.default_rng(3).random(shape), method)
-    assert len(found) == min(shape)
-    assert all(0 <= i < shape[0] and 0 <= j < shape[1] for i, j in found)
+    assignment = assign(np.random.default_rng(3).random(shape), method)
+    assert len(assignment) == min(shape)
+    assert all(0 <= i < shape[0] and 0 <= j < shape[1] for i, j in assignment)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -68,12 +68,12 @@ def test_single_tasks_equal_sequential_greedy_within_the_bound(
     draw = np.random.default_rng(seed)
     cost = draw.integers(0, 5, (n, m)).astype(float) if ties else draw.random((n, m))
     links, diameter = graph(kind, n)
-    found = bidding_on(cost)
-    rounds = found.run(lambda _: links)
-    assert found.agreed
+    bidding = bidding_on(cost)
+    rounds = bidding.run(lambda _: links)
+    assert bidding.agreed
     assert rounds <= min(n, m) * diameter
     rows, columns = greedy(cost)
-    assert {(i, order[0]) for i, order in enumerate(found.orders()) if order} == set(
+    assert {(i, order[0]) for i, order in enumerate(bidding.orders()) if order} == set(
         zip(rows.tolist(), columns.tolist(), strict=True)
     )
 
@@ -83,13 +83,13 @@ def test_single_tasks_equal_sequential_greedy_within_the_bound(
 def test_bundles_agree_within_the_bound_for_any_graph(kind: str, seed: int) -> None:
     costs = Costs(problem(seed, 5, 14))
     links, diameter = graph(kind, 5)
-    found = bidding_for(costs, Options())
-    rounds = found.run(lambda _: links)
-    assert found.agreed
+    bidding = bidding_for(costs, Options())
+    rounds = bidding.run(lambda _: links)
+    assert bidding.agreed
     assert rounds <= 14 * diameter
-    orders = found.orders()
+    orders = bidding.orders()
     assert sorted(t for order in orders for t in order) == list(range(14))
-    winners = found.beliefs.winners[0]
+    winners = bidding.beliefs.winners[0]
     assert all(winners[task] == vehicle for vehicle, order in enumerate(orders) for task in order)
 
 
@@ -102,28 +102,28 @@ def test_the_graph_does_not_change_the_answer() -> None:
 
 
 def test_messages_are_counted() -> None:
-    found = bidding_on(np.array([[1.0, 2.0], [1.5, 9.0], [3.0, 4.0]]))
-    found.round(np.ones((3, 3), dtype=bool))
-    assert (found.rounds, found.messages) == (1, 6)
-    found.round(graph("line", 3)[0])
-    assert (found.rounds, found.messages) == (2, 10)
+    bidding = bidding_on(np.array([[1.0, 2.0], [1.5, 9.0], [3.0, 4.0]]))
+    bidding.round(np.ones((3, 3), dtype=bool))
+    assert (bidding.rounds, bidding.messages) == (1, 6)
+    bidding.round(graph("line", 3)[0])
+    assert (bidding.rounds, bidding.messages) == (2, 10)
 
 
 def test_a_vehicle_without_links_keeps_its_tasks() -> None:
-    found = bidding_on(np.array([[1.0, 5.0], [1.0, 5.0]]))
-    found.run(lambda _: np.zeros((2, 2), dtype=bool))
-    assert found.orders() == [[0], [0]] and found.messages == 0 and not found.agreed
+    bidding = bidding_on(np.array([[1.0, 5.0], [1.0, 5.0]]))
+    bidding.run(lambda _: np.zeros((2, 2), dtype=bool))
+    assert bidding.orders() == [[0], [0]] and bidding.messages == 0 and not bidding.agreed
 
 
 def test_links_may_come_and_go() -> None:
     draw = np.random.default_rng(4)
     cost = draw.random((6, 8))
-    found = bidding_on(cost)
+    bidding = bidding_on(cost)
     changing = [draw.random((6, 6)) < 0.4 for _ in range(400)]
     for links in changing:
-        found.round(links)
+        bidding.round(links)
     rows, columns = greedy(cost)
-    assert [order[0] for order in found.orders()] == columns[np.argsort(rows)].tolist()
+    assert [order[0] for order in bidding.orders()] == columns[np.argsort(rows)].tolist()
 
 
 def test_bundles_are_limited() -> None:

@@ -71,11 +71,11 @@ def test_same_seed_same_clusters() -> None:
 
 def test_orders_are_clusters_and_the_nearest_task_comes_next() -> None:
     problem = scattered(3, 40, 4)
-    found = solved(problem)
-    assert sorted(t for order in found.orders for t in order) == list(range(40))
+    planned = solved(problem)
+    assert sorted(t for order in planned.orders for t in order) == list(range(40))
     entry = Costs(problem).jobs(0).entry[:, :2]
-    centres = np.array([entry[order].mean(axis=0) for order in found.orders])
-    for vehicle, order in enumerate(found.orders):
+    centres = np.array([entry[order].mean(axis=0) for order in planned.orders])
+    for vehicle, order in enumerate(planned.orders):
         away = np.linalg.norm(entry[order][:, None] - centres[None], axis=2)
         assert (away.argmin(axis=1) == vehicle).all()
         costs = Costs(problem)
@@ -94,16 +94,16 @@ def _home(costs: Costs, vehicle: int, order: list[int]) -> float:
 
 
 def test_fewer_tasks_than_vehicles() -> None:
-    found = solved(scattered(1, 2, 5))
-    assert sorted(len(order) for order in found.orders) == [0, 0, 0, 1, 1]
+    planned = solved(scattered(1, 2, 5))
+    assert sorted(len(order) for order in planned.orders) == [0, 0, 0, 1, 1]
 
 
 def test_vehicles_without_feasible_tasks_get_no_cluster() -> None:
     problem = scattered(1, 12, 3)
     lame = replace(problem, vehicles=(replace(problem.vehicles[0], range=1.0), *problem.vehicles[1:]))
-    found = solved(lame)
-    assert found.notes["clusters"] == 2
-    assert found.orders[0] == [] and sum(map(len, found.orders)) == 12
+    planned = solved(lame)
+    assert planned.notes["clusters"] == 2
+    assert planned.orders[0] == [] and sum(map(len, planned.orders)) == 12
 
 
 def test_new_tasks_join_the_nearest_cluster() -> None:
@@ -111,17 +111,17 @@ def test_new_tasks_join_the_nearest_cluster() -> None:
     orders = solved(problem).orders
     east = next(vehicle for vehicle, order in enumerate(orders) if 0 in order)
     more = replace(problem, tasks=(*problem.tasks, Task("new", PointShape(1050.0, 10.0))))
-    found = revised(more, orders)
-    assert set(found.orders[east]) == {0, 1, 4}
-    assert found.orders[1 - east] == orders[1 - east]
+    planned = revised(more, orders)
+    assert set(planned.orders[east]) == {0, 1, 4}
+    assert planned.orders[1 - east] == orders[1 - east]
 
 
 def test_tasks_of_a_damaged_vehicle_are_shared_by_the_others() -> None:
     problem = scattered(7, 30, 3)
     orders = solved(problem).orders
-    found = revised(replace(problem, vehicles=problem.vehicles[1:]), orders[1:])
-    assert sorted(t for order in found.orders for t in order) == list(range(30))
-    for before, after in zip(orders[1:], found.orders, strict=True):
+    planned = revised(replace(problem, vehicles=problem.vehicles[1:]), orders[1:])
+    assert sorted(t for order in planned.orders for t in order) == list(range(30))
+    for before, after in zip(orders[1:], planned.orders, strict=True):
         assert [task for task in after if task in before] == before
 
 
@@ -130,22 +130,22 @@ def test_a_task_that_does_not_fit_the_nearest_tour_goes_to_another() -> None:
     tired = replace(problem, vehicles=tuple(replace(vehicle, range=2300.0) for vehicle in problem.vehicles))
     orders = solved(tired).orders
     more = replace(tired, tasks=(*tired.tasks, Task("new", PointShape(500.0, 390.0))))
-    found = revised(more, orders)
-    assert sum(len(order) for order in found.orders) <= 3
-    assert all(Costs(more).fits(vehicle, order) for vehicle, order in enumerate(found.orders))
+    planned = revised(more, orders)
+    assert sum(len(order) for order in planned.orders) <= 3
+    assert all(Costs(more).fits(vehicle, order) for vehicle, order in enumerate(planned.orders))
 
 
 def test_a_new_vehicle_takes_over_part_of_the_longest_tour() -> None:
     problem = scattered(11, 30, 2)
     orders = solved(problem).orders
     more = replace(problem, vehicles=(*problem.vehicles, replace(problem.vehicles[0], name="new")))
-    found = revised(more, [*orders, []])
+    planned = revised(more, [*orders, []])
     costs = Costs(more)
     before = max(costs.tour(vehicle, order)[1] for vehicle, order in enumerate(orders))
-    after = max(costs.tour(vehicle, order)[1] for vehicle, order in enumerate(found.orders))
-    assert 0 < len(found.orders[2]) <= 10
+    after = max(costs.tour(vehicle, order)[1] for vehicle, order in enumerate(planned.orders))
+    assert 0 < len(planned.orders[2]) <= 10
     assert after < before
-    assert sorted(t for order in found.orders for t in order) == list(range(30))
+    assert sorted(t for order in planned.orders for t in order) == list(range(30))
 
 
 @pytest.mark.parametrize("vehicles", [0, 1])

@@ -62,7 +62,7 @@ def drawn(seed: int, *zones: Zone) -> tuple[Task, ...]:
 
 def disagreement(plan: Plan) -> float:
     """The largest part by which the cost of a tour differs from the metres flown on its path."""
-    costs, number = Costs(plan.problem), {one.name: k for k, one in enumerate(plan.problem.tasks)}
+    costs, number = Costs(plan.problem), {task.name: k for k, task in enumerate(plan.problem.tasks)}
     tours = [(costs.tour(a, [number[t] for t in r.tasks])[0], r) for a, r in enumerate(plan.routes) if r.legs]
     for _, route in tours:
         assert route.flown == pytest.approx(sum(leg.path.flown for leg in route.legs))
@@ -181,8 +181,8 @@ def test_a_task_under_or_over_a_zone_is_reached_at_its_height(z: float, wind: tu
     (text,) = to_plans([("p", plan.routes[0].path.points(5.0))], mission, origin).values()
     items = [item["params"][4:7] for item in text["mission"]["items"] if item["command"] == 16]
     flown = np.column_stack([to_local([item[:2] for item in items], origin), [item[2] for item in items]])
-    for one, other in pairwise(flown):
-        for x, y, height in (one + share * (other - one) for share in np.linspace(0.0, 1.0, 50)[:, None]):
+    for first, other in pairwise(flown):
+        for x, y, height in (first + share * (other - first) for share in np.linspace(0.0, 1.0, 50)[:, None]):
             assert LID.distance(x, y) > -2.0 or not 61.0 < height < 129.0  # thinned to 1 m
 
 
@@ -209,7 +209,7 @@ def test_cost_and_path_agree_under_and_over_zones(wind: tuple[float, float], see
             limits = {"floor": 60.0} if k % 2 else {"ceiling": 80.0}
             zones.append(CircleZone(f"z{k}", x, y if draw.random() < 0.5 else -y, radius, **limits))
         inner = [task(f"u{k}", zone.x, zone.y, 40.0 if k % 2 else 120.0) for k, zone in enumerate(zones[:3])]
-        outer = [replace(one, z=float(draw.choice([40.0, 100.0, 120.0]))) for one in drawn(seed, *zones)]
+        outer = [replace(task, z=float(draw.choice([40.0, 100.0, 120.0]))) for task in drawn(seed, *zones)]
         vehicles = tuple(Vehicle(f"u{k}", HOME, HOME, 17.5, 80.0, 3e4, slope=0.2, height=100.0) for k in range(2))
         plan = solve(Problem(vehicles, (*inner, *outer), tuple(zones), wind), "greedy")
         assert plan.done == 11 and disagreement(plan) < 0.01
@@ -219,8 +219,8 @@ def test_a_zone_above_that_leaves_no_room_to_descend_is_named() -> None:
     """The start is 60 m from the zone: 70 m down take 350 m, and circles to both sides lead into it."""
     home = (1640.0, 0.0, 100.0, 0.0)
     who = Vehicle("p", home, home, 17.5, 80.0, slope=0.2)
-    (found,) = solve(Problem((who,), (Task("low", PointShape(2000.0, 0.0), 30.0),), (LID,)), "greedy").undone
-    assert found.reason == "the no-fly zone 'lid' leaves no room to change height from 100 to 30 m beside it"
+    (entry,) = solve(Problem((who,), (Task("low", PointShape(2000.0, 0.0), 30.0),), (LID,)), "greedy").undone
+    assert entry.reason == "the no-fly zone 'lid' leaves no room to change height from 100 to 30 m beside it"
 
 
 def tour_beside_zones(seed: int, wind: tuple[float, float], free: bool = False) -> tuple[Costs, list[int]]:
@@ -299,8 +299,8 @@ def test_a_search_continues_with_what_was_measured() -> None:
 BETWEEN = [
     *(((-3.69, 3.38), 7), ((7.66, 7.89), 18)),
     *(
-        pytest.param(*one, marks=pytest.mark.slow)
-        for one in (((-3.69, 3.38), 43), ((7.66, 7.89), 21), ((4.78, 1.48), 1))
+        pytest.param(*case, marks=pytest.mark.slow)
+        for case in (((-3.69, 3.38), 43), ((7.66, 7.89), 21), ((4.78, 1.48), 1))
     ),
 ]
 
@@ -345,20 +345,20 @@ def test_a_home_in_a_zone_is_reached_and_left_by_the_shortest_way() -> None:
 
 
 def undone(problem: Problem) -> str:
-    (found,) = solve(problem, "greedy").undone
-    return found.reason
+    (entry,) = solve(problem, "greedy").undone
+    return entry.reason
 
 
 def test_reasons_are_measured() -> None:
-    one = (task("a", 0.0, -3000.0),)
-    still = solve(Problem((aircraft(range_=1e6),), one), "local_search").routes[0].flown
-    windy = solve(Problem((aircraft(range_=1e6),), one, wind=WIND), "local_search").routes[0].flown
+    tasks = (task("a", 0.0, -3000.0),)
+    still = solve(Problem((aircraft(range_=1e6),), tasks), "local_search").routes[0].flown
+    windy = solve(Problem((aircraft(range_=1e6),), tasks, wind=WIND), "local_search").routes[0].flown
     assert windy > 1.5 * still  # 3 km against and with 11 m/s at 17.5 m/s: 17.5^2 / (17.5^2 - 11^2) = 1.65
-    assert undone(Problem((aircraft(range_=7000.0),), one, wind=WIND)) == (
+    assert undone(Problem((aircraft(range_=7000.0),), tasks, wind=WIND)) == (
         f"it takes {windy:,.0f} m there and back in 11 m/s of wind ({still:,.0f} m in still air), "
         "a has a range of 7,000 m left"
     )
-    assert undone(Problem((aircraft(range_=5000.0),), one, wind=WIND)) == (
+    assert undone(Problem((aircraft(range_=5000.0),), tasks, wind=WIND)) == (
         f"it takes {windy:,.0f} m there and back, a has a range of 5,000 m left"
     )
     around = Problem((aircraft(range_=4000.0), aircraft("b", 3000.0)), (task("a", 0.0, 2200.0),), (WALL,))
@@ -398,7 +398,7 @@ def test_a_reason_names_the_vehicle_that_needs_least() -> None:
         for k, y in enumerate((-100.0, -33.3, 33.3, 100.0))
     )
     problem = Problem(fleet, (task("near", -868.85, 159.38), task("far", -1267.67, 162.5)), wind=(-7.048, 8.446))
-    (found,) = solve(problem, "greedy").undone
+    (entry,) = solve(problem, "greedy").undone
     lengths = {
         who.name: solve(
             replace(problem, vehicles=(replace(who, range=1e6),), tasks=problem.tasks[1:]), "local_search"
@@ -406,16 +406,16 @@ def test_a_reason_names_the_vehicle_that_needs_least() -> None:
         for who in fleet
     }
     least = min(lengths, key=lambda name: lengths[name])
-    assert found.reason.startswith(f"it takes {lengths[least]:,.0f} m there and back")
-    assert f", {least} has a range of 4,500 m left" in found.reason and found.reason.count("has a range") == 1
+    assert entry.reason.startswith(f"it takes {lengths[least]:,.0f} m there and back")
+    assert f", {least} has a range of 4,500 m left" in entry.reason and entry.reason.count("has a range") == 1
 
 
 @pytest.mark.parametrize("wind", [(0.0, 0.0), WIND])
 def test_the_metres_of_a_reason_are_the_range_that_is_enough(wind: tuple[float, float]) -> None:
     """The method chooses the heading of a task that it plans: the reason states the path that it would build."""
     problem = Problem((aircraft(range_=500.0),), (task("a", 1300.0, 700.0),), (WALL,), wind, clearance=10.0)
-    (found,) = solve(problem, "local_search").undone
-    metres = float(found.reason.split(" m there")[0].split()[-1].replace(",", ""))
+    (entry,) = solve(problem, "local_search").undone
+    metres = float(entry.reason.split(" m there")[0].split()[-1].replace(",", ""))
     for more, done in ((1.0, 1), (-1.0, 0)):
         plan = solve(replace(problem, vehicles=(aircraft(range_=metres + more),)), "local_search")
         assert plan.done == done

@@ -50,11 +50,11 @@ def test_a_hundred_tasks_within_three_percent_of_ortools() -> None:
 def test_the_number_of_threads_changes_nothing() -> None:
     problem = setup_of(generate(4, 3, 15)).problem
     limit_threads(1)
-    one = solve(problem, "local_search")
+    first = solve(problem, "local_search")
     limit_threads(2)
     two = solve(problem, "local_search")
-    assert orders_of(one) == orders_of(two)
-    assert [leg.flown for r in one.routes for leg in r.legs] == [leg.flown for r in two.routes for leg in r.legs]
+    assert orders_of(first) == orders_of(two)
+    assert [leg.flown for r in first.routes for leg in r.legs] == [leg.flown for r in two.routes for leg in r.legs]
 
 
 @pytest.mark.parametrize("by_time", [False, True])
@@ -88,8 +88,8 @@ def test_more_ways_than_it_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = setup_of(generate(6, 2, 8)).problem
     monkeypatch.setattr("paddock.planning.solver.methods.local_search.MOST_WAYS", 10)
     costs = Costs(problem)
-    found = METHOD.solve(costs, Options(500), lambda share: None)
-    assert found.notes == {"steps": 500} and value(costs, found.orders)[0] == 0
+    solution = METHOD.solve(costs, Options(500), lambda share: None)
+    assert solution.notes == {"steps": 500} and value(costs, solution.orders)[0] == 0
 
 
 def test_two_vehicles_share_what_lies_on_both_sides() -> None:
@@ -106,6 +106,6 @@ def test_a_vehicle_that_is_needed_elsewhere_passes_its_tasks_on() -> None:
     car = Vehicle("car", near, near, 10.0, 0.0, 4_250.0, moves="ground")
     van = Vehicle("van", away, away, 10.0, 0.0, 4_600.0, moves="ground")
     places = {"a": (2_000.0, 0.0), "b": (1_800.0, 300.0), "c": (-900.0, 0.0), "d": (0.0, 900.0)}
-    tasks = tuple(Task(name, PointShape(*place)) for name, place in places.items())
+    tasks = tuple(Task(name, PointShape(*position)) for name, position in places.items())
     orders = annealed(Costs(Problem((car, van), tasks)), [[3, 2], []], 4_000, Heat(0, 0.2))
     assert [sorted(order) for order in orders] == [[0, 1], [2, 3]]

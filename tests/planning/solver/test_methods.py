@@ -20,7 +20,7 @@ METHODS = ["annealing", "auction", "cbba", "clustered_greedy", "greedy", "hungar
 FEW = {"annealing": {"steps": 300}, "local_search": {"steps": 300}}
 
 
-def random_problem(seed: int, vehicles: int, tasks: int, **given: object) -> Problem:
+def random_problem(seed: int, vehicles: int, tasks: int, **fields: object) -> Problem:
     draw = np.random.default_rng(seed)
     kinds = [(80.0, 17.5), (40.0, 25.0), (0.0, 8.0)]
 
@@ -44,7 +44,7 @@ def random_problem(seed: int, vehicles: int, tasks: int, **given: object) -> Pro
         closes = float(draw.choice([inf, inf, inf, 200.0]))
         return Task(f"t{k}", shapes[int(draw.integers(len(shapes)))], opens=opens, closes=closes)
 
-    return Problem(tuple(map(vehicle, range(vehicles))), tuple(map(task, range(tasks))), seed=seed, **given)  # type: ignore[arg-type]
+    return Problem(tuple(map(vehicle, range(vehicles))), tuple(map(task, range(tasks))), seed=seed, **fields)  # type: ignore[arg-type]
 
 
 def answer(costs: Costs, name: str) -> MethodResult:
@@ -60,12 +60,12 @@ def test_every_task_is_done_once_or_has_a_reason(
 ) -> None:
     problem = random_problem(seed, vehicles, tasks, objective=objective)
     costs = Costs(problem)
-    found = answer(costs, name)
-    given = [task for order in found.orders for task in order]
-    assert len(found.orders) == vehicles and len(given) == len(set(given))
-    headed = Costs(problem.with_headings(found.headings))
-    assert all(headed.fits(vehicle, order) for vehicle, order in enumerate(found.orders) if order)
-    plan = build(costs, found, name)
+    planned = answer(costs, name)
+    ordered = [task for order in planned.orders for task in order]
+    assert len(planned.orders) == vehicles and len(ordered) == len(set(ordered))
+    headed = Costs(problem.with_headings(planned.headings))
+    assert all(headed.fits(vehicle, order) for vehicle, order in enumerate(planned.orders) if order)
+    plan = build(costs, planned, name)
     done = [task for route in plan.routes for task in route.tasks]
     undone = [item.task for item in plan.undone]
     assert sorted(done + undone) == sorted(task.name for task in problem.tasks)
@@ -144,11 +144,11 @@ def test_greedy_equals_a_reference(seed: int, vehicles: int, tasks: int, objecti
 def test_rounds_give_one_task_each() -> None:
     costs = line_up([(100.0, 0.0), (-100.0, 0.0), (200.0, 0.0), (-200.0, 0.0)], 2)
     for name in ("hungarian", "auction"):
-        found = answer(costs, name)
-        assert found.notes["rounds"] == 2
-        assert sorted(len(order) for order in found.orders) == [2, 2]
+        planned = answer(costs, name)
+        assert planned.notes["rounds"] == 2
+        assert sorted(len(order) for order in planned.orders) == [2, 2]
         # 200 m for each of the first two; going on in the same direction adds 200 m, in the other 400 m
-        assert sum(costs.tour(vehicle, order)[0] for vehicle, order in enumerate(found.orders)) == 800.0
+        assert sum(costs.tour(vehicle, order)[0] for vehicle, order in enumerate(planned.orders)) == 800.0
 
 
 def test_a_vehicle_in_the_air_flies_home_even_without_tasks() -> None:

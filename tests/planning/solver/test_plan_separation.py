@@ -36,12 +36,12 @@ def nearest(plan: Plan, dt: float = 0.2) -> dict[tuple[str, str], float]:
             flown = np.concatenate([[0.0], np.cumsum([leg.flown for leg in route.legs])])
             at = route.path.at(np.interp(times, ends, flown))[:, :3]
             places[route.vehicle] = np.where((times < ends[0]) | (times > ends[-1]), np.nan, at.T).T
-    found = {}
-    for one, other in combinations(places, 2):
-        x, y, z = (places[one] - places[other]).T
+    gaps = {}
+    for first, other in combinations(places, 2):
+        x, y, z = (places[first] - places[other]).T
         share = np.fmax(np.hypot(x, y) / KEPT.distance, np.abs(z) / KEPT.height)
-        found[one, other] = float(np.fmin.reduce(share, initial=np.inf))
-    return found
+        gaps[first, other] = float(np.fmin.reduce(share, initial=np.inf))
+    return gaps
 
 
 def check(plan: Plan) -> None:
@@ -139,9 +139,9 @@ def test_a_vehicle_that_sinks_to_its_task_starts_below_its_neighbour(altitude: f
     ]
     mission = {"base": [0, 0, 100, 0], "range": 8000, "speed": 15, "objective": "makespan", "tasks": tasks}
     quads = {"name": "q", "count": 2, "model": "quad", "preset": "long_range", "spawn": line}
-    found = plan_of({"vehicles": [quads], "mission": mission})
-    assert found.meetings == () and found.done == 2
-    check(found)
+    planned = plan_of({"vehicles": [quads], "mission": mission})
+    assert planned.meetings == () and planned.done == 2
+    check(planned)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
@@ -180,8 +180,8 @@ def test_blocks_that_are_skipped_contain_no_meeting(seed: int, monkeypatch: pyte
     rng = np.random.default_rng(seed)
     places = np.cumsum(rng.normal(0.0, 8.0, (8, 200, 3)), axis=1) + rng.uniform(-300.0, 300.0, (8, 1, 3))
     places[2, :70] = places[5, 120:] = places[6, 80:90] = np.nan
-    found = np.zeros((2, 8, 8), np.int64)
-    layers.first_meetings.plain(places, 60.0, 40.0, found[0])
+    met = np.zeros((2, 8, 8), np.int64)
+    layers.first_meetings.plain(places, 60.0, 40.0, met[0])
     monkeypatch.setattr(layers, "BLOCK", 1_000)  # one block: nothing is skipped
-    layers.first_meetings.plain(places, 60.0, 40.0, found[1])
-    assert (found[0] == found[1]).all() and (found[0] >= 0).any() and (found[0] < 0).any()
+    layers.first_meetings.plain(places, 60.0, 40.0, met[1])
+    assert (met[0] == met[1]).all() and (met[0] >= 0).any() and (met[0] < 0).any()

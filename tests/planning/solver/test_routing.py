@@ -30,10 +30,10 @@ def drawn(seed: int, objective: Objective = "total") -> Problem:
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.soak) for k in (2, 3))])
 def test_no_worse_than_clustered_greedy(seed: int) -> None:
-    found, plain = (solve(drawn(seed), m, o) for m, o in (("routing", QUICK), ("clustered_greedy", {})))
-    assert found.done == 12 and found.total <= plain.total
-    found, plain = (solve(drawn(seed, "makespan"), m, o) for m, o in (("routing", QUICK), ("clustered_greedy", {})))
-    assert found.done == 12 and found.makespan <= plain.makespan
+    routed, plain = (solve(drawn(seed), m, o) for m, o in (("routing", QUICK), ("clustered_greedy", {})))
+    assert routed.done == 12 and routed.total <= plain.total
+    routed, plain = (solve(drawn(seed, "makespan"), m, o) for m, o in (("routing", QUICK), ("clustered_greedy", {})))
+    assert routed.done == 12 and routed.makespan <= plain.makespan
 
 
 @pytest.mark.parametrize("objective", ["total", "makespan"])
@@ -50,11 +50,11 @@ def test_each_objective_minimises_its_own_value() -> None:
 
 def test_warnings_of_the_search_stay_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Warnings are errors here: this one would reach the user's terminal."""
-    found = pyvrp.solve
+    search = pyvrp.solve
 
     def warned(*arguments: Any, **named: Any) -> Any:
         warnings.warn("a penalty is at its bound", pyvrp.exceptions.PenaltyBoundWarning, stacklevel=2)
-        return found(*arguments, **named)
+        return search(*arguments, **named)
 
     monkeypatch.setattr(pyvrp, "solve", warned)
     assert solve(drawn(1), "routing", QUICK).done == 12
@@ -89,7 +89,7 @@ def test_windows_ranges_and_speeds_are_respected() -> None:
     for objective in ("total", "makespan"):
         plan = solve(Problem(vehicles, tuple(tasks), objective=objective), "routing", QUICK)
         held(plan)
-        undone = {one.task for one in plan.undone}
+        undone = {entry.task for entry in plan.undone}
         assert "far" in undone and plan.done + len(undone) == len(tasks) and plan.done >= 8
 
 
@@ -120,9 +120,9 @@ def test_headings_against_all_of_a_grid() -> None:
     back = dubins_lengths(second, np.array([[0.0, -40.0, 2.0]]), 60.0)[:, 0]
     least = (there[:, None] + between + back[None, :]).min()
     headings = chosen_headings(costs, [[0, 1]])
-    found = Costs(costs.problem.with_headings(headings)).tour(0, [0, 1])[0]
-    assert found <= least + 0.5 and found >= least - 15.0
-    assert found < costs.tour(0, [0, 1])[0] - 1.0  # straight at the next one is worse
+    cost = Costs(costs.problem.with_headings(headings)).tour(0, [0, 1])[0]
+    assert cost <= least + 0.5 and cost >= least - 15.0
+    assert cost < costs.tour(0, [0, 1])[0] - 1.0  # straight at the next one is worse
 
 
 def test_fixed_headings_are_unchanged() -> None:

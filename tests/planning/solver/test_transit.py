@@ -317,7 +317,7 @@ def test_values_that_are_not_finite_are_refused() -> None:
 @pytest.mark.parametrize("radius", [0.0, 40.0, pytest.param(80.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("clearance", [pytest.param(0.0, marks=pytest.mark.slow), 20.0])
 def test_every_path_is_clear_continuous_and_no_tighter_than_the_radius(radius: float, clearance: float) -> None:
-    found = 0
+    checked = 0
     for seed in range(20):
         zones, start, fixed = scene(seed, 1800.0)
         for goal in (fixed, (*fixed[:2], None)):
@@ -327,8 +327,8 @@ def test_every_path_is_clear_continuous_and_no_tighter_than_the_radius(radius: f
                 continue
             check(path, start, goal, radius, zones, clearance)
             assert path.length >= dubins(start, goal, radius).length - 1e-6
-            found += 1
-    assert found >= 36
+            checked += 1
+    assert checked >= 36
 
 
 def test_equal_poses_have_equal_paths() -> None:
@@ -357,8 +357,8 @@ def roadmap_length(zones: tuple[Zone, ...], start: Pose, goal: Pose, radius: flo
 @pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 4))])
 def test_a_dense_roadmap_finds_nothing_much_shorter(seed: int) -> None:
     zones, start, goal = scene(100 + seed, 1500.0)
-    found = around(start, goal, 60.0, zones).length
-    assert found <= 1.01 * roadmap_length(zones, start, goal, 60.0, 300, seed)
+    length = around(start, goal, 60.0, zones).length
+    assert length <= 1.01 * roadmap_length(zones, start, goal, 60.0, 300, seed)
 
 
 @pytest.mark.parametrize(("heading", "radius"), [(0, 50), (None, 50), (None, 0)])
@@ -366,7 +366,7 @@ def test_whole_numbers_need_no_kernels_of_their_own(heading: int | None, radius:
     from numba import typeof
 
     exact = ends((0.0, 0.0, 0.0), (0.0, 20.0, None if heading is None else 0.0), float(radius), True)
-    given = ends((0, 0, 0), (0, 20, heading), radius, True, (0, 0))
-    assert typeof(given) == typeof(exact)
-    assert all(np.array_equal(one, two, equal_nan=True) for one, two in zip(given, exact, strict=True))
+    arguments = ends((0, 0, 0), (0, 20, heading), radius, True, (0, 0))
+    assert typeof(arguments) == typeof(exact)
+    assert all(np.array_equal(first, two, equal_nan=True) for first, two in zip(arguments, exact, strict=True))
     assert typeof(radii(radius, 1)) == typeof(radii([50.0], 1)) == typeof(radii(50.0, 3))

@@ -17,8 +17,8 @@ from paddock.planning.solver.transits import Transits
 ORIGIN = (0.0, 0.0, 100.0, 0.0)
 
 
-def aircraft(**given: float) -> Vehicle:
-    return Vehicle("a", ORIGIN, ORIGIN, 20.0, 80.0, **given)  # type: ignore[arg-type]
+def aircraft(**fields: float) -> Vehicle:
+    return Vehicle("a", ORIGIN, ORIGIN, 20.0, 80.0, **fields)  # type: ignore[arg-type]
 
 
 def turn(radius: float) -> Path:

@@ -57,8 +57,8 @@ def serve(start: Start, tmp_path: Path) -> tuple[subprocess.Popen[str], dict[str
     end = time.monotonic() + 60.0
     while len(ports) < 3:
         assert server.poll() is None and time.monotonic() < end, log.read_text()
-        found = re.findall(r"^serving (\w+) on 127\.0\.0\.1:(\d+)$", log.read_text(), re.MULTILINE)
-        ports = {name: int(port) for name, port in found}
+        served = re.findall(r"^serving (\w+) on 127\.0\.0\.1:(\d+)$", log.read_text(), re.MULTILINE)
+        ports = {name: int(port) for name, port in served}
         time.sleep(0.05)
     return server, ports
 

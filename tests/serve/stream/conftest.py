@@ -78,8 +78,8 @@ class Peer:
             message = self.next()
             if isinstance(message, JsonLine):
                 tree = json.loads(message.line)
-                if (found := wanted(tree)) is not None:
-                    return found
+                if (value := wanted(tree)) is not None:
+                    return value
                 if "method" in tree:
                     self.notifications.append(tree)
 
@@ -151,8 +151,8 @@ class Served:
 
     def count(self, name: str, **labels: str) -> float:
         """One of the hub's counters, as the metrics endpoint shows it."""
-        found = [s.value for s in self.samples(f"paddock_hub_{name}_total") if s.labels == labels]
-        return found[0] if found else 0.0
+        samples = [s.value for s in self.samples(f"paddock_hub_{name}_total") if s.labels == labels]
+        return samples[0] if samples else 0.0
 
     def skipped(self) -> dict[str, float]:
         """Groups that each client connected now was too slow for."""

@@ -116,8 +116,8 @@ def test_failsafes_lower_the_health(served: Any, monkeypatch: pytest.MonkeyPatch
     peer.call("subscribe", kinds=["telemetry"], vehicles=["drone", "red"])
     monkeypatch.setattr(served.sim.vehicles.autopilots, "failsafes", lambda: [7])
     until = monotonic() + 60.0
-    while (found := decode_telemetry(peer.frame(0x02))["health"].tolist()) != [1.0, 0.5]:
-        assert found == [1.0, 1.0] and monotonic() < until
+    while (health := decode_telemetry(peer.frame(0x02))["health"].tolist()) != [1.0, 0.5]:
+        assert health == [1.0, 1.0] and monotonic() < until
         sleep(0.05)
         other.call("simulation_step", ticks=1)
 
@@ -154,7 +154,7 @@ def test_markers_reach_another_subscriber(served: Any) -> None:
     lines = decode_lines(watcher.frame(0x03))
     np.testing.assert_allclose(lines["end"], [[100, -200, 300]], rtol=1e-6)
     assert lines["thickness"].tolist() == [np.float32(10.0)]
-    drawer.call("set_marker_visibility", namespace="plan", visible=False)
+    drawer.call("show_markers", namespace="plan", visible=False)
     assert decode_markers(watcher.frame(0x12))[0].flags == MarkerFlag.HIDDEN
     assert len(decode_lines(watcher.frame(0x03))) == 0
     drawer.call("delete_markers", namespace="plan", id=4)

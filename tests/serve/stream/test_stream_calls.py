@@ -168,7 +168,7 @@ def test_events_can_be_requested(served: Any) -> None:
     peer = served.connect()
     peer.call("spawn_robots", robots=[{"robot_type": "point", "name": "brief", "z": 5}])
     peer.call("remove_vehicle", vehicle="brief")
-    events = peer.call("get_events", since=0)["events"]
+    events = peer.call("events", since=0)["events"]
     assert [event["kind"] for event in events if event["subject"] == "brief"] == ["spawned", "removed"]
 
 

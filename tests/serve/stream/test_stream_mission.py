@@ -52,12 +52,12 @@ def peer(served: Any) -> Any:
 
 
 def tree(peer: Any) -> dict[str, Any]:
-    found: dict[str, Any] = peer.call("get_mission")["mission"]
-    return found
+    mission: dict[str, Any] = peer.call("mission")["mission"]
+    return mission
 
 
 def named(trees: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in trees}
+    return {tree["name"]: tree for tree in trees}
 
 
 def step(peer: Any, ticks: int = 20) -> None:
@@ -98,17 +98,17 @@ def test_impossible_requests_give_the_reason(peer: Any) -> None:
 
 def test_members_have_ids_ranges_and_tasks_in_order(peer: Any) -> None:
     view = tree(peer)
-    assert [(one["id"], one["name"], one["range"]) for one in view["members"]] == [
+    assert [(member["id"], member["name"], member["range"]) for member in view["members"]] == [
         (1, "bus[0]", 3000.0),
         (2, "bus[1]", 3000.0),
     ]
-    shared = [name for one in view["members"] for name in one["tasks"]]
+    shared = [name for member in view["members"] for name in member["tasks"]]
     assert sorted(shared) == ["fence", "gate", "pond", "yard"]
-    for one in view["members"]:
-        assert one["travelled"] == 0.0
-        for name in one["tasks"]:
-            assert named(view["tasks"])[name]["vehicle"] == one["name"]
-    fleets = {(route["fleet"], route["behaviour"]) for route in peer.call("get_routes")["routes"]}
+    for member in view["members"]:
+        assert member["travelled"] == 0.0
+        for name in member["tasks"]:
+            assert named(view["tasks"])[name]["vehicle"] == member["name"]
+    fleets = {(route["fleet"], route["behaviour"]) for route in peer.call("routes")["routes"]}
     assert fleets == {("bus", "mission")}
 
 
@@ -124,7 +124,7 @@ def test_tasks_are_added_moved_and_removed(peer: Any) -> None:
     assert tasks["gate"]["outline"] == [[41.5, -2.0]] and tasks["gate"]["heading"] == 0.5
     assert (tasks["yard"]["x"], tasks["yard"]["y"]) == (200.0, 180.0)
     assert tasks["yard"]["outline"][0] == [180.0, 160.0]
-    kinds = {event["kind"] for event in peer.call("get_events")["events"]}
+    kinds = {event["kind"] for event in peer.call("events")["events"]}
     assert {"task_added", "task_moved", "task_removed", "replanned"} <= kinds
 
 
@@ -134,7 +134,7 @@ def test_a_zone_and_a_damaged_vehicle(peer: Any) -> None:
     step(peer)
     view = tree(peer)
     assert [zone["name"] for zone in view["zones"]] == ["house", "pit"]
-    assert {one["name"]: one["status"] for one in view["members"]}["bus[1]"] == "damaged"
+    assert {member["name"]: member["status"] for member in view["members"]}["bus[1]"] == "damaged"
     assert named(view["members"])["bus[1]"]["tasks"] == []
     gate = named(view["tasks"])["gate"]
     assert gate["state"] == "undone" and "pit" in gate["reason"]
@@ -153,8 +153,8 @@ def test_notifications_follow_changes(peer: Any) -> None:
     done = tree(peer)
     states = {task["name"]: task["state"] for task in done["tasks"]}
     assert states.pop("tower") == "undone" and set(states.values()) == {"completed"}
-    assert {one["status"] for one in done["members"]} == {"home"}
-    assert all(one["travelled"] > 40 for one in done["members"])
+    assert {member["status"] for member in done["members"]} == {"home"}
+    assert all(member["travelled"] > 40 for member in done["members"])
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_notifications_follow_changes(peer: Any) -> None:
 )
 def test_wrong_arguments_are_named(peer: Any, method: str, params: dict[str, Any], code: int, text: str) -> None:
     before = tree(peer)
-    found, message = peer.refused(method, **params)
-    assert found == code and text in message and "\n" not in message
+    refusal, message = peer.refused(method, **params)
+    assert refusal == code and text in message and "\n" not in message
     step(peer, 1)
     assert set(named(tree(peer)["tasks"])) == set(named(before["tasks"]))
 
@@ -197,7 +197,7 @@ def test_states_are_named(served: Any) -> None:
 
 def test_without_a_mission(serve: Any) -> None:
     peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}).connect()
-    assert peer.call("get_mission") == {"mission": None}
+    assert peer.call("mission") == {"mission": None}
     for method, params in {
         "add_task": {"task": {"name": "a", "point": {"at": [1, 2]}}},
         "move_task": {"name": "a", "x": 1, "y": 2},
@@ -212,9 +212,9 @@ def test_without_a_mission(serve: Any) -> None:
 
 def test_the_mission_needs_the_token(serve: Any) -> None:
     peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}, token="long-enough").connect()
-    assert peer.refused("get_mission")[0] == -32001
+    assert peer.refused("mission")[0] == -32001
     assert peer.refused("remove_task", name="gate")[0] == -32001
-    assert peer.call("get_mission", token="long-enough") == {"mission": None}
+    assert peer.call("mission", token="long-enough") == {"mission": None}
 
 
 def test_a_recording_has_no_mission(tmp_path: Path) -> None:

@@ -32,10 +32,10 @@ def test_overrides_are_applied_and_listed(served: Any) -> None:
     peer, sim = served.connect(), served.sim
     moment = peer.call("override", vehicles=["crew[4]", 3, 4, 4], behaviour=GOTO)
     assert moment == {"tick": 0, "time": 0.0}
-    assert peer.call("get_overrides") == {
+    assert peer.call("overrides") == {
         "overrides": [{"ids": [[3, 2], [6, 1]], "behaviour": "goto", "options": GOTO["goto"]}]
     }
-    routes = peer.call("get_routes")["routes"]
+    routes = peer.call("routes")["routes"]
     patrol = {"fleet": "bus", "ids": [[1, 1]], "behaviour": "patrol", "closed": False}
     assert routes == [
         {**patrol, "points": [[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [9.0, 9.0, 0.0]]},
@@ -55,10 +55,10 @@ def test_overrides_are_applied_and_listed(served: Any) -> None:
 def test_one_override_with_a_goal_per_vehicle(served: Any) -> None:
     peer = served.connect()
     peer.call("override", vehicles=[6, "crew[0]", 3], behaviour={"goto": {"x": [7, 1, 1.5], "y": 2, "z": [3, 4, 4]}})
-    (order,) = peer.call("get_overrides")["overrides"]
+    (order,) = peer.call("overrides")["overrides"]
     assert order["ids"] == [[2, 2], [6, 1]]
     assert order["options"] == {"x": [1, 1.5, 7], "y": 2, "z": [4, 4, 3]}
-    routes = [route for route in peer.call("get_routes")["routes"] if route["fleet"] == "crew"]
+    routes = [route for route in peer.call("routes")["routes"] if route["fleet"] == "crew"]
     assert [(route["ids"], route["points"]) for route in routes] == [
         ([[2, 1]], [[1.0, 2.0, 4.0]]),
         ([[3, 1]], [[1.5, 2.0, 4.0]]),
@@ -77,8 +77,8 @@ def test_a_vehicle_is_overridden_driven_and_released(served: Any) -> None:
     peer.call("simulation_step", ticks=2)
     assert served.sim.vehicles.inspect("crew[0]")["command"]["vx"] == 2.0
     peer.call("override", vehicles=["crew[0]"], behaviour=None)
-    assert peer.call("get_overrides") == {"overrides": []}
-    kinds = [(event["kind"], event["detail"]) for event in peer.call("get_events")["events"]]
+    assert peer.call("overrides") == {"overrides": []}
+    kinds = [(event["kind"], event["detail"]) for event in peer.call("events")["events"]]
     assert kinds == [("ordered", "external"), ("order_ended", "hold")]
     peer.call("release_clock")
 
@@ -113,8 +113,8 @@ def test_a_vehicle_is_overridden_driven_and_released(served: Any) -> None:
     ],
 )
 def test_wrong_overrides_are_refused(unchanged: Any, params: dict[str, Any], code: int, text: str) -> None:
-    found, message = unchanged.connect().refused("override", **params)
-    assert found == code and text in message
+    refusal, message = unchanged.connect().refused("override", **params)
+    assert refusal == code and text in message
     assert not unchanged.sim.events.since()
 
 
@@ -129,10 +129,10 @@ def test_a_slow_override_does_not_delay_other_calls(served: Any, monkeypatch: py
 
     monkeypatch.setattr(sim.engine.applier, "checked_override", slowly)
     with ThreadPoolExecutor(1) as pool:
-        given = pool.submit(first.call, "override", vehicles=["crew[0]"], behaviour=GOTO)
+        pending = pool.submit(first.call, "override", vehicles=["crew[0]"], behaviour=GOTO)
         assert begun.wait(30)
-        assert second.call("get_overrides") == {"overrides": []}
+        assert second.call("overrides") == {"overrides": []}
         assert second.call("simulation_step", ticks=3)["tick"] == 3
         compiled.set()
-        assert given.result(30)["tick"] == 3
-    assert second.call("get_overrides")["overrides"][0]["behaviour"] == "goto"
+        assert pending.result(30)["tick"] == 3
+    assert second.call("overrides")["overrides"][0]["behaviour"] == "goto"

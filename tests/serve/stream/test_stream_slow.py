@@ -102,10 +102,10 @@ def test_a_missed_snapshot_makes_a_subscription_late() -> None:
 def pair() -> Any:
     with socket.create_server(("127.0.0.1", 0)) as server:
         other = socket.create_connection(server.getsockname())
-        one, _ = server.accept()
+        connection, _ = server.accept()
     other.setblocking(False)
-    with one, other:
-        yield one, other
+    with connection, other:
+        yield connection, other
 
 
 def test_a_group_that_has_begun_is_finished_and_messages_go_between(pair: Any) -> None:

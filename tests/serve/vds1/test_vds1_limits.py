@@ -78,8 +78,8 @@ def test_a_flood_of_garbage_does_not_disturb_others(serving: Any) -> None:
 
 def test_subscribers_join_leave_and_are_limited(serve: type[Any]) -> None:
     with serve(subscribers=2) as serving:
-        one, two, three = serving.peer(), serving.peer(), serving.peer()
-        one.subscribe()
+        first, two, three = serving.peer(), serving.peer(), serving.peer()
+        first.subscribe()
         two.drive(1)
         assert serving.eventually(lambda: serving.subscribers() == 2)
         three.drive(1, throttle=1.0)

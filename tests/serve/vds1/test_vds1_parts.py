@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
-from paddock.serve.endpoints.vds1.inbox import STRANGERS, Senders, SequenceTrack
 from paddock.serve.protection.admission import LimitedLog
+from paddock.serve.protection.datagram_senders import STRANGERS, Senders, SequenceTrack
 from paddock.wire.vds1 import STATE_NAMES, CarCommand, Subscribe, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
@@ -109,7 +109,7 @@ def test_fleets_of_any_columns_are_encoded_together_and_counted_per_car() -> Non
         fleet("c", [1], POSE),
     )
     layout = Layout(fleets, 1)
-    blocks = [random_block(one.columns, one.n, seed)[0] for seed, one in enumerate(fleets)]
+    blocks = [random_block(fleet.columns, fleet.n, seed)[0] for seed, fleet in enumerate(fleets)]
     blocks[2][0] = np.inf
     publisher = StatePublisher(most=10)
     publisher.plan(layout, {"a": np.array([0.3, 0.4]), "b": np.array([0.5]), "c": np.array([0.6])})
@@ -130,7 +130,7 @@ def test_no_more_cars_than_allowed() -> None:
     layout = Layout((fleet("a", [3, 9], POSE), fleet("b", [7, 8], BICYCLE)), 1)
     publisher = StatePublisher(most=3)
     publisher.plan(layout, {"a": np.zeros(2), "b": np.zeros(2)})
-    blocks = [random_block(one.columns, one.n)[0] for one in layout.fleets]
+    blocks = [random_block(fleet.columns, fleet.n)[0] for fleet in layout.fleets]
     assert decode_states(publisher.encode(snapshot_of(layout, blocks)))["vehicle"].tolist() == [3, 9, 7]
     assert publisher.left_out == 1
 

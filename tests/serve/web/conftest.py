@@ -25,13 +25,13 @@ POSE = np.dtype([("p", "<f4", 3), ("q", "<u4")])
 
 def frames(message: bytes) -> dict[int, bytes]:
     """Type -> payload of the frames in a binary message."""
-    found, at = {}, 0
+    parts, at = {}, 0
     while at < len(message):
         kind, length = struct.unpack_from("<BI", message, at)
-        found[kind] = message[at + 5 : at + 5 + length]
+        parts[kind] = message[at + 5 : at + 5 + length]
         at += 5 + length
     assert at == len(message)
-    return found
+    return parts
 
 
 def column_blocks(payload: bytes) -> tuple[int, list[np.ndarray]]:
@@ -92,8 +92,8 @@ class Page:
                 self.groups.append(message)
                 continue
             tree = json.loads(message)
-            if (found := wanted(tree)) is not None:
-                return found
+            if (value := wanted(tree)) is not None:
+                return value
             if "method" in tree:
                 self.notifications.append(tree)
 
@@ -105,14 +105,14 @@ class Page:
                 tree = json.loads(message)
                 if "method" in tree:
                     self.notifications.append(tree)
-            elif kind in (found := frames(message)):
-                return found
+            elif kind in (group := frames(message)):
+                return group
 
     def group(self, tick: int) -> dict[int, bytes]:
         """The group of a tick."""
-        while TICK_FIELDS.unpack((found := self.frames())[TICK])[0] != tick:
+        while TICK_FIELDS.unpack((group := self.frames())[TICK])[0] != tick:
             pass
-        return found
+        return group
 
     def ending(self) -> str:
         """Why the connection is cut off; it must be closed after that."""
@@ -166,8 +166,8 @@ class Served:
 
     def count(self, name: str, **labels: str) -> float:
         """One of the hub's counters."""
-        found = [s.value for s in self.samples(f"paddock_hub_{name}_total") if s.labels == labels]
-        return found[0] if found else 0.0
+        samples = [s.value for s in self.samples(f"paddock_hub_{name}_total") if s.labels == labels]
+        return samples[0] if samples else 0.0
 
     def clients(self) -> float:
         return next(s.value for s in self.samples("paddock_clients") if s.labels["endpoint"] == "web")

@@ -31,13 +31,13 @@ def served(serve: Callable[..., Any]) -> Any:
 
 def quaternions(words: np.ndarray) -> np.ndarray:
     """Unpack one by one, according to the byte table."""
-    found = []
+    rows = []
     for word in words.tolist():
         largest = word >> 30
         others = [((word >> shift & 1023) / 1022 * 2 - 1) * 0.70710678 for shift in (20, 10, 0)]
         others.insert(largest, math.sqrt(max(0.0, 1 - sum(c * c for c in others))))
-        found.append(others)
-    return np.array(found)
+        rows.append(others)
+    return np.array(rows)
 
 
 def names(roster: dict[str, Any]) -> list[str]:
@@ -50,7 +50,7 @@ def names(roster: dict[str, Any]) -> list[str]:
 
 
 def test_metadata_says_what_a_fleet_looks_like(served: Any) -> None:
-    fleets = {fleet["name"]: fleet for fleet in served.connect().call("get_metadata")["fleets"]}
+    fleets = {fleet["name"]: fleet for fleet in served.connect().call("metadata")["fleets"]}
     car = {"cg_to_front": 1.2, "cg_to_rear": 1.35, "track_front": 1.58, "track_rear": 1.56, "wheel_radius": 0.4}
     assert (fleets["red"]["preset"], fleets["red"]["dimensions"]) == ("sports", car)
     assert (fleets["drone"]["preset"], fleets["drone"]["dimensions"]) == (None, {})
@@ -71,9 +71,9 @@ def test_poses_in_the_order_of_the_roster(served: Any) -> None:
 def test_a_group_is_one_message_of_tick_poses_and_columns(served: Any) -> None:
     page = served.connect()
     answer = page.call("subscribe", kinds=["poses"], columns=[{"of": None, "columns": ["x"]}])
-    found = page.frames()
-    assert list(found) == [TICK, POSES, COLUMNS]
-    assert struct.unpack("<QddII", found[TICK])[4] == answer["roster"]
+    parts = page.frames()
+    assert list(parts) == [TICK, POSES, COLUMNS]
+    assert struct.unpack("<QddII", parts[TICK])[4] == answer["roster"]
 
 
 def test_columns_are_the_numbers_of_the_snapshot(served: Any, blocks: Callable[..., Any]) -> None:
@@ -88,28 +88,28 @@ def test_columns_are_the_numbers_of_the_snapshot(served: Any, blocks: Callable[.
         {"of": "gone[3]", "columns": ["x"]},
     ]
     answer = page.call("subscribe", kinds=["poses"], columns=wanted)
-    number, found = blocks(page.group(reached)[COLUMNS])
+    number, columns = blocks(page.group(reached)[COLUMNS])
     snapshot = served.sim.snapshot()
     assert number == answer["wanted"] and snapshot.tick == reached
     red, drone = snapshot["red"], snapshot["drone"]
-    assert found[0][:4, 0].tolist() == [red[name] for name in wanted[0]["columns"][:4]]
-    assert math.isnan(found[0][4, 0])  # a car has no battery
-    assert found[1][:, 0].tolist() == [drone["charge"], drone["qw"]]
-    assert found[2][0].tolist() == [snapshot[name].position[1] for name in names(answer)]
-    assert np.isfinite(found[2][1]).tolist() == [name == "drone" for name in names(answer)]
-    assert found[3][0].tolist() == snapshot.fleet("scouts").position[:, 2].tolist()
-    assert found[4].shape == (1, 0)
+    assert columns[0][:4, 0].tolist() == [red[name] for name in wanted[0]["columns"][:4]]
+    assert math.isnan(columns[0][4, 0])  # a car has no battery
+    assert columns[1][:, 0].tolist() == [drone["charge"], drone["qw"]]
+    assert columns[2][0].tolist() == [snapshot[name].position[1] for name in names(answer)]
+    assert np.isfinite(columns[2][1]).tolist() == [name == "drone" for name in names(answer)]
+    assert columns[3][0].tolist() == snapshot.fleet("scouts").position[:, 2].tolist()
+    assert columns[4].shape == (1, 0)
 
 
 def test_derived_columns(served: Any, blocks: Callable[..., Any]) -> None:
     page = served.connect()
     page.call("subscribe", kinds=["poses"], columns=[{"of": None, "columns": ["speed", "heading", "roll", "pitch"]}])
-    _, (found,) = blocks(page.frames(COLUMNS)[COLUMNS])
+    _, (column,) = blocks(page.frames(COLUMNS)[COLUMNS])
     snapshot = served.sim.snapshot()
     vehicles = [snapshot[name] for name in names(page.call("get_roster"))]
     yaw, pitch, roll = Rotation.from_quat([v.orientation for v in vehicles]).as_euler("ZYX").T
     speed = [math.hypot(*v.velocity) for v in vehicles]
-    np.testing.assert_allclose(found, [speed, yaw, roll, pitch], atol=1e-12)
+    np.testing.assert_allclose(column, [speed, yaw, roll, pitch], atol=1e-12)
 
 
 def test_other_columns_have_another_number(served: Any, blocks: Callable[..., Any]) -> None:
@@ -154,16 +154,16 @@ def test_vehicles_added_and_removed(served: Any, blocks: Callable[..., Any]) -> 
     assert (
         guest["ids"] == [[900, 1]] and guest["columns"][:3] == ["x", "y", "z"] and "command.steer" in guest["columns"]
     )
-    found = page.frames(COLUMNS)
-    while struct.unpack("<QddII", found[TICK])[4] != roster["roster"]:
-        found = page.frames(COLUMNS)
-    assert [block.tolist() for block in blocks(found[COLUMNS])[1]] == [[[8.0]], [[8.0]]]
-    assert struct.unpack_from("<I", found[POSES]) == (8,)
+    parts = page.frames(COLUMNS)
+    while struct.unpack("<QddII", parts[TICK])[4] != roster["roster"]:
+        parts = page.frames(COLUMNS)
+    assert [block.tolist() for block in blocks(parts[COLUMNS])[1]] == [[[8.0]], [[8.0]]]
+    assert struct.unpack_from("<I", parts[POSES]) == (8,)
     other.call("remove_vehicle", vehicle="guest")
     assert "guest" not in names(page.notification("roster"))
-    while blocks(found[COLUMNS])[1][0].size:
-        found = page.frames(COLUMNS)
-    assert struct.unpack_from("<I", found[POSES]) == (7,)
+    while blocks(parts[COLUMNS])[1][0].size:
+        parts = page.frames(COLUMNS)
+    assert struct.unpack_from("<I", parts[POSES]) == (7,)
 
 
 def test_figures_are_sent_without_a_request(served: Any) -> None:
@@ -190,7 +190,7 @@ def test_restarts_and_frames_are_notified(served: Any) -> None:
     page.call("subscribe", kinds=["events", "markers"])
     mast = {"name": "mast", "parent": "red", "position": [0.0, 0.0, 2.0], "quaternion": [0.0, 0.0, 0.0, 1.0]}
     assert page.notification("frames") == {"frames": [mast]} == other.call("get_frames")
-    run = page.call("get_metadata")["run"]
+    run = page.call("metadata")["run"]
     other.call("reset")
     assert page.notification("restart") == {"how": "reset", "run": run + 1, "tick": 0}
     while page.notification("frames")["frames"]:
@@ -201,8 +201,8 @@ def test_no_vehicles_at_all(serve: Callable[..., Any], blocks: Callable[..., Any
     page = serve({"vehicles": []}).connect()
     answer = page.call("subscribe", kinds=["poses", "figures"], columns=[{"of": None, "columns": ["x", "speed"]}])
     assert answer["fleets"] == []
-    found = page.frames(POSES)
-    assert found[POSES] == b"\0\0\0\0"
-    assert [block.shape for block in blocks(found[COLUMNS])[1]] == [(2, 0)]
-    assert page.call("get_metadata")["fleets"] == []
+    parts = page.frames(POSES)
+    assert parts[POSES] == b"\0\0\0\0"
+    assert [block.shape for block in blocks(parts[COLUMNS])[1]] == [(2, 0)]
+    assert page.call("metadata")["fleets"] == []
     assert page.call("set_columns", columns=[{"of": None, "columns": ["speed"]}])["wanted"] == 2

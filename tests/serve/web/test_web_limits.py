@@ -25,11 +25,11 @@ def served(serve: Callable[..., Any]) -> Any:
 def test_a_token_is_needed_where_there_is_one(serve: Callable[..., Any]) -> None:
     served = serve({"vehicles": [RED]}, token=TOKEN)
     page = served.connect()
-    code, text = page.refused("get_metadata")
+    code, text = page.refused("metadata")
     assert code == -32001 and "authenticate" in text
     assert page.refused("authenticate", token="wrong")[0] == -32001
     assert page.call("authenticate", token=TOKEN) == {}
-    assert page.call("get_metadata")["name"] == "scenario" and TOKEN not in json.dumps(page.call("get_metadata"))
+    assert page.call("metadata")["name"] == "scenario" and TOKEN not in json.dumps(page.call("metadata"))
     guesser = served.connect()
     for _ in range(3):
         guesser.post("authenticate", token="guess")
@@ -101,7 +101,7 @@ def test_disconnected_pages_leave_nothing(served: Any, eventually: Callable[...,
     watcher = served.connect()
     watcher.call("simulation_step", ticks=1)  # the clock is free again
     watcher.call("release_clock")
-    assert watcher.call("get_metadata")["owner"] is None
+    assert watcher.call("metadata")["owner"] is None
     watcher.close()
     assert served.count("endpoint_errors", endpoint="web") == 0
 

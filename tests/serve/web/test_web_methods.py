@@ -32,11 +32,12 @@ def by_name(trees: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def test_metadata_of_a_live_run(served: Any) -> None:
-    found = served.connect().call("get_metadata")
-    assert (found["name"], found["seed"], found["rate"], found["run"]) == ("two", 5, 500.0, 0)
-    assert (found["owner"], found["locked"], found["can_load"], found["recording"]) == (None, False, False, None)
-    assert "serve" not in found["scenario"]
-    fleets = by_name(found["fleets"])
+    metadata = served.connect().call("metadata")
+    assert (metadata["name"], metadata["seed"], metadata["rate"], metadata["run"]) == ("two", 5, 500.0, 0)
+    assert metadata["owner"] is metadata["recording"] is None
+    assert metadata["locked"] is metadata["can_load"] is False
+    assert "serve" not in metadata["scenario"]
+    fleets = by_name(metadata["fleets"])
     assert fleets["scouts"]["driven_by"] == "hold" and fleets["scouts"]["count"] == 3
     assert fleets["red"]["driven_by"] is None and fleets["red"]["sensors"] == ["imu"]
     steer = by_name(fleets["red"]["inputs"])["steer"]
@@ -45,7 +46,7 @@ def test_metadata_of_a_live_run(served: Any) -> None:
 
 def test_every_column_of_a_snapshot_has_a_meaning(served: Any) -> None:
     snapshot = served.sim.snapshot()
-    for fleet in served.connect().call("get_metadata")["fleets"]:
+    for fleet in served.connect().call("metadata")["fleets"]:
         columns = by_name(fleet["columns"])
         derived = {"speed", "heading", "yaw", "yaw_rate", "roll", "pitch"}
         assert {*snapshot.fleet(fleet["name"]).columns, *derived} == set(columns)
@@ -58,7 +59,8 @@ def test_what_is_inspected_can_be_plotted_and_the_other_way_round(serve: Callabl
     page = serve({"vehicles": [turned]}, lock=False).connect()
     inspected = page.call("inspect", vehicle="red")
     state = by_name(inspected["columns"])
-    plotted = {one["name"] for one in page.call("get_metadata")["fleets"][0]["columns"] if "." not in one["name"]}
+    names = {column["name"] for column in page.call("metadata")["fleets"][0]["columns"]}
+    plotted = {name for name in names if "." not in name}
     assert {"yaw", "yaw_rate", "slip_front", "slip_rear", "ay", "load_fl", "force_y_rear"} <= plotted
     assert plotted == set(state)
     assert state["yaw"]["value"] == pytest.approx(10.0 - 4.0 * pi) and state["yaw_rate"]["value"] == 0.0
@@ -70,15 +72,15 @@ def test_what_is_inspected_can_be_plotted_and_the_other_way_round(serve: Callabl
 
 def test_one_vehicle_in_full(served: Any) -> None:
     page = served.connect()
-    found = page.call("inspect", vehicle="red")
-    assert (found["id"], found["fleet"], found["preset"], found["driven_by"]) == (3, "red", "sports", None)
+    answer = page.call("inspect", vehicle="red")
+    assert (answer["id"], answer["fleet"], answer["preset"], answer["driven_by"]) == (3, "red", "sports", None)
     inspected = served.sim.vehicles.inspect("red")
     for group in ("state", "command", "parameters"):
-        assert {tree["name"]: tree["value"] for tree in found[group]} == inspected[group]
-    imu = {tree["name"]: tree["value"] for tree in found["sensors"]["imu"]}
+        assert {tree["name"]: tree["value"] for tree in answer[group]} == inspected[group]
+    imu = {tree["name"]: tree["value"] for tree in answer["sensors"]["imu"]}
     assert imu.keys() == served.sim.vehicles.sensors("red")["imu"].keys()
-    assert by_name(found["state"])["x"]["unit"] == "m"
-    assert page.call("inspect", vehicle=found["id"]) == page.call("inspect", vehicle_id=found["id"]) == found
+    assert by_name(answer["state"])["x"]["unit"] == "m"
+    assert page.call("inspect", vehicle=answer["id"]) == page.call("inspect", vehicle_id=answer["id"]) == answer
     assert page.call("inspect", vehicle="scouts[2]")["driven_by"] == "hold"
     assert page.refused("inspect", vehicle="scouts")[1].startswith("'scouts' is a fleet of 3")
     assert "did you mean 'red'" in page.refused("inspect", vehicle="rde")[1]
@@ -95,9 +97,9 @@ def test_the_clock_is_released(served: Any) -> None:
     page, other = served.connect(), served.connect()
     page.call("simulation_step", ticks=3)
     assert "the clock belongs to web client" in other.refused("simulation_step")[1]
-    assert other.call("get_metadata")["owner"].startswith("web client")
+    assert other.call("metadata")["owner"].startswith("web client")
     page.call("release_clock")
-    assert other.call("get_metadata")["owner"] is None
+    assert other.call("metadata")["owner"] is None
     other.call("simulation_step")
     other.call("release_clock")
 
@@ -124,24 +126,24 @@ def page(replayed: tuple[Player, Host], open_page: Callable[[int], Any]) -> Any:
 
 
 def test_metadata_of_a_recording(page: Any) -> None:
-    found = page.call("get_metadata")
-    assert (found["name"], found["can_load"]) == ("two", False)
-    recording = found["recording"]
+    metadata = page.call("metadata")
+    assert (metadata["name"], metadata["can_load"]) == ("two", False)
+    recording = metadata["recording"]
     assert recording["path"] == "two.mcap" and recording["start"] == 0.0
     assert recording["duration"] == pytest.approx(1.0)
-    red = by_name(found["fleets"])["red"]
+    red = by_name(metadata["fleets"])["red"]
     assert red["inputs"] == [] and red["driven_by"] == "recording"
     assert by_name(red["columns"])["vx"]["unit"] == "m/s" and by_name(red["columns"])["imu.ax"]["unit"] == "m/s2"
 
 
 def test_a_recorded_vehicle_and_its_figures(page: Any, replayed: tuple[Player, Host]) -> None:
     assert page.call("seek", position=0.5)["position"] == pytest.approx(0.5)
-    found = page.call("inspect", vehicle="red")
+    answer = page.call("inspect", vehicle="red")
     snapshot = replayed[0].snapshot()
-    state = {tree["name"]: tree["value"] for tree in found["state"]}
-    assert found["tick"] == snapshot.tick and state["x"] == snapshot["red"]["x"] > 4.0
-    assert "steer" in by_name(found["command"]) and "ax" in by_name(found["sensors"]["imu"])
-    assert found["parameters"] == [] and "imu.ax" not in state
+    state = {tree["name"]: tree["value"] for tree in answer["state"]}
+    assert answer["tick"] == snapshot.tick and state["x"] == snapshot["red"]["x"] > 4.0
+    assert "steer" in by_name(answer["command"]) and "ax" in by_name(answer["sensors"]["imu"])
+    assert answer["parameters"] == [] and "imu.ax" not in state
     page.call("subscribe", kinds=["poses", "figures"])
     while (figures := page.notification("figures"))["tick"] != snapshot.tick:
         pass  # of before the jump

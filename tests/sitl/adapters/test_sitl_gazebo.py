@@ -72,9 +72,9 @@ class Plugin(threading.Thread):
 
 @pytest.fixture
 def plugin() -> Iterator[Plugin]:
-    one = Plugin()
-    yield one
-    one.end()
+    made = Plugin()
+    yield made
+    made.end()
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def gazebo(plugin: Plugin) -> Iterator[Callable[..., ArduPilotGazeboAdapter]]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.disconnect()
+    for world in made:
+        world.disconnect()
 
 
 def test_it_steps_by_packets_until_the_time_is_reached(gazebo: Any, plugin: Plugin) -> None:

@@ -57,8 +57,8 @@ class RoverWorld(threading.Thread):
     def end(self) -> None:
         self.ended.set()
         self.join()
-        for one in self.sockets:
-            one.close()
+        for opened in self.sockets:
+            opened.close()
 
 
 def _neighbours(count: int) -> list[socket.socket]:
@@ -70,8 +70,8 @@ def _neighbours(count: int) -> list[socket.socket]:
                 bound.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
                 bound[-1].bind(("127.0.0.1", base + 10 * k))
         except OSError:
-            for one in bound:
-                one.close()
+            for address in bound:
+                address.close()
         else:
             return bound
     raise OSError("no free ports")

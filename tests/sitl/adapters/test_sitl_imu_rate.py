@@ -80,7 +80,7 @@ def test_in_a_scenario_the_autopilot_gets_every_sample(own_links: Callable[[int]
     entry = {"name": "r", "model": "rover", "preset": "skid", "sensors": ["imu", "gnss", "compass", "barometer"]}
     section = {"mavlink": own_links(1), "pilots": [{"vehicles": "r", "mission": [[0, 60, 0]]}]}
     with paddock.load({"seed": 5, "clock": {"rate": 1000}, "vehicles": [entry], "sitl": section}) as sim:
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot: Any = host.vehicles[0].autopilot
         times, forces = [], []
 

@@ -18,8 +18,8 @@ ORIGIN = (47.3977, 8.5456, 488.0)
 
 
 def made(**options: object) -> LightweightAdapter:
-    given = {"noise": False, "truth": True, "wheel_base": 0.5, "speed_max": 2.0, "acceleration": inf, **options}
-    adapter = LightweightAdapter(**given)  # type: ignore[arg-type]
+    settings = {"noise": False, "truth": True, "wheel_base": 0.5, "speed_max": 2.0, "acceleration": inf, **options}
+    adapter = LightweightAdapter(**settings)  # type: ignore[arg-type]
     adapter.connect()
     return adapter
 
@@ -158,8 +158,8 @@ def test_vehicles_are_independent_of_each_other_and_of_their_order() -> None:
     alone.add_vehicle(Placed(7, "seven", "rover"))
     for k, name in ((9, "nine"), (7, "seven"), (2, "two")):
         crowd.add_vehicle(Placed(k, name, "rover"))
-    one, other = driven(alone, 0.3, 0.5, 1.0, 7), driven(crowd, 0.3, 0.5, 1.0, 7)
-    assert repr(one) == repr(other)
+    first, other = driven(alone, 0.3, 0.5, 1.0, 7), driven(crowd, 0.3, 0.5, 1.0, 7)
+    assert repr(first) == repr(other)
     crowd.remove_vehicle(9)
     assert crowd.vehicles == (2, 7)
     assert repr(driven(alone, 0.3, 0.5, 1.0, 7)) == repr(driven(crowd, 0.3, 0.5, 1.0, 7))
@@ -169,10 +169,10 @@ def test_seeds_differ_and_a_reset_repeats() -> None:
     first, second = made(noise=True, seed=1), made(noise=True, seed=2)
     for adapter in (first, second):
         adapter.add_vehicle(Placed(1, "a", "rover"))
-    one, other = driven(first, 0.5, 0.5, 1.0), driven(second, 0.5, 0.5, 1.0)
-    assert one.gyro_x != other.gyro_x and one.true_north == other.true_north
+    driven_first, other = driven(first, 0.5, 0.5, 1.0), driven(second, 0.5, 0.5, 1.0)
+    assert driven_first.gyro_x != other.gyro_x and driven_first.true_north == other.true_north
     first.reset()
-    assert repr(driven(first, 0.5, 0.5, 1.0)) == repr(one)
+    assert repr(driven(first, 0.5, 0.5, 1.0)) == repr(driven_first)
 
 
 def test_sensors_keep_their_rates_and_delays() -> None:

@@ -131,7 +131,7 @@ def test_a_rovers_battery_is_in_battery_status(own_links: Callable[[int], dict[s
 
     with paddock.load(quick_scenario("rover", 1, mavlink=own_links(1))) as sim:
         sim.step(500)
-        host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+        host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         autopilot: Any = host.vehicles[0].autopilot
         assert autopilot.battery.present
         sent: Any = messages.STATUS[147](autopilot, autopilot.telemetry)  # BATTERY_STATUS

@@ -39,7 +39,7 @@ def copters(count: int, sensors: list[Any] | None = None) -> dict[str, Any]:
 
 
 @pytest.fixture
-def one(standalone_world: Any) -> Callable[..., WorldAdapter]:
+def make_world(standalone_world: Any) -> Callable[..., WorldAdapter]:
     """A world with one copter."""
 
     def make(entry: dict[str, Any], **options: Any) -> Any:
@@ -74,10 +74,10 @@ def test_it_is_found_by_its_type() -> None:
     assert find_adapter("world") is WorldAdapter and WorldAdapter().name == "world"
 
 
-def test_noiseless_sensors_measure_the_truth(one: Any) -> None:
+def test_noiseless_sensors_measure_the_truth(make_world: Any) -> None:
     """A copter at rest on the ground, nose to the south-west (ENU yaw 225 deg: heading 225 deg), 30 m east."""
     entry = copters(1, QUIET) | {"spawn": {"poses": [[30.0, -12.0, 0.0, -3 * pi / 4]]}}
-    data = read(one(entry, truth=True))
+    data = read(make_world(entry, truth=True))
     v = data.values()
     assert np.allclose(data.gyro, 0.0) and np.allclose(data.accel, [0.0, 0.0, -9.80665])
     latitude, longitude, height = Origin(*ORIGIN).to_geodetic([30.0, -12.0, 0.0])
@@ -98,8 +98,8 @@ def test_noiseless_sensors_measure_the_truth(one: Any) -> None:
     assert 2 * np.arctan2(v.true_qz, v.true_qw) % (2 * pi) == pytest.approx(225 * pi / 180)
 
 
-def test_samples_have_their_sample_time(one: Any) -> None:
-    adapter = one(copters(1, QUIET))
+def test_samples_have_their_sample_time(make_world: Any) -> None:
+    adapter = make_world(copters(1, QUIET))
     assert adapter.step(118_000) and adapter.sim_time_us == 118_000
     v = read(adapter).values()
     assert (v.time_us, v.imu_time_us) == (118_000, 116_000)
@@ -107,8 +107,8 @@ def test_samples_have_their_sample_time(one: Any) -> None:
     assert adapter.receive_sensors() is None  # no time has passed
 
 
-def test_accelerometer_gyro_and_velocity_in_the_axes_of_autopilots(one: Any) -> None:
-    adapter = one(copters(1, QUIET), truth=True)
+def test_accelerometer_gyro_and_velocity_in_the_axes_of_autopilots(make_world: Any) -> None:
+    adapter = make_world(copters(1, QUIET), truth=True)
     adapter.send_actuators(lifting(1.2 * HOVER))
     adapter.step(1_000_000)
     v = read(adapter).values()
@@ -170,9 +170,9 @@ def test_blocks_of_several_fleets_in_any_order(standalone_world: Any) -> None:
     adapter.step(1_000_000)
     block = blank_sensors(5)
     adapter.receive_block(order, block)
-    for place, vehicle in enumerate(order):
+    for row, vehicle in enumerate(order):
         x, y, z = adapter.simulation.snapshot()[names[vehicle - 1]].position
-        assert block[place, COLUMN["true_north"] : COLUMN["true_vn"]].tolist() == [y, x, -z]
+        assert block[row, COLUMN["true_north"] : COLUMN["true_vn"]].tolist() == [y, x, -z]
     assert all(adapter.receive_sensors(vehicle) is None for vehicle in order)  # nothing newer
     before = block.copy()
     block[:] = -1.0
@@ -208,8 +208,8 @@ def test_spawned_vehicles_start_at_their_place_also_after_a_reset(standalone_wor
     assert not adapter.is_connected
 
 
-def test_actuators_hold_their_last_value_and_disarmed_motors_stop(one: Any) -> None:
-    adapter = one(copters(1, QUIET), truth=True)
+def test_actuators_hold_their_last_value_and_disarmed_motors_stop(make_world: Any) -> None:
+    adapter = make_world(copters(1, QUIET), truth=True)
     adapter.step(500_000)
     assert read(adapter).true_down == 0.0 and read_motor(adapter) == 0.0  # disarmed from the start
     adapter.send_actuators(lifting(0.5))
@@ -226,9 +226,9 @@ def read_motor(adapter: WorldAdapter) -> float:
     return float(program.fleet.state[13, 0])
 
 
-def test_unchanged_commands_are_not_logged_again(one: Any) -> None:
-    adapter = one(copters(1))
-    log = adapter.simulation.engine.log
+def test_unchanged_commands_are_not_logged_again(make_world: Any) -> None:
+    adapter = make_world(copters(1))
+    log = adapter.simulation.control.log
     for _ in range(5):
         adapter.send_actuators(lifting(0.3))
         adapter.step(4_000)

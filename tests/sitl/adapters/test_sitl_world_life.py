@@ -71,7 +71,7 @@ def test_hosted_as_a_partner_of_the_barrier_and_replayed_without() -> None:
             sim.step(ticks)
         hashes.append(sim.state_hash())
     assert hashes[0] == hashes[1]
-    assert paddock.replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == hashes[0]
+    assert paddock.replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == hashes[0]
 
 
 def test_hosted_through_reset_and_restore() -> None:

@@ -41,7 +41,7 @@ KEYS = (
 
 def search(line: str) -> dict[str, list[float]]:
     """What ArduPilot finds in a line: by searching for names, not by parsing."""
-    found = {}
+    ports = {}
     for section, key, count, required in KEYS:
         at = line.find(section)
         at = line.find(key, at + len(section) + 1) if at >= 0 else -1
@@ -49,9 +49,9 @@ def search(line: str) -> dict[str, list[float]]:
             assert not required, f"Did not contain all mandatory fields: {key}"
             continue
         numbers = islice(NUMBER.finditer(line, at + len(key) + 2), count)
-        found[key] = [float(number.group()) for number in numbers]
-    assert "attitude" in found or "quaternion" in found, "Did not receive attitude or quaternion"
-    return found
+        ports[key] = [float(number.group()) for number in numbers]
+    assert "attitude" in ports or "quaternion" in ports, "Did not receive attitude or quaternion"
+    return ports
 
 
 @dataclass
@@ -153,8 +153,8 @@ def pilot() -> Iterator[Make]:
         return opened[-1]
 
     yield make
-    for one in opened:
-        one.close()
+    for pilot in opened:
+        pilot.close()
 
 
 class World:

@@ -18,13 +18,14 @@ DT = 1.0 / 1000.0
 
 
 def test_a_frame_advances_one_period_and_is_answered(pilot: Make, stand_in: Any, world_of: Any) -> None:
-    one = pilot()
-    assert not one.live and one.collect(0.0) is None and "waiting for ArduPilot copter" in one.status.note
-    peer, world = stand_in(one.port), world_of(one)
+    autopilot = pilot()
+    assert not autopilot.live and autopilot.collect(0.0) is None
+    assert "waiting for ArduPilot copter" in autopilot.status.note
+    peer, world = stand_in(autopilot.port), world_of(autopilot)
     peer.send([1500, 1000, 2000, 0])
     row = world.turn()
     assert row is not None and row[:5] == pytest.approx([1.0, 0.35 * 0.5 + 0.65 * 0.25, 0.0, 1.0, 0.0])
-    assert one.live and one.status.connected and one.status.armed and world.time_us == 1000
+    assert autopilot.live and autopilot.status.connected and autopilot.status.armed and world.time_us == 1000
     state = peer.receive()
     assert state["timestamp"] == [0.001] and state["accel_body"] == [0.0, 0.0, -9.81]
     assert state["quaternion"] == [1.0, 0.0, 0.0, 0.0] and state["position"] == [0.0, 0.0, 0.0]
@@ -33,7 +34,8 @@ def test_a_frame_advances_one_period_and_is_answered(pilot: Make, stand_in: Any,
         world.turn()
         peer.receive()
     assert peer.steps == 51 and peer.time_s == pytest.approx(0.051) and peer.pending() == 0
-    assert one.status.exchanges == 51 and one.status.duplicates == one.status.restarts == one.status.rejected == 0
+    status = autopilot.status
+    assert status.exchanges == 51 and status.duplicates == status.restarts == status.rejected == 0
 
 
 @pytest.mark.parametrize(
@@ -41,19 +43,19 @@ def test_a_frame_advances_one_period_and_is_answered(pilot: Make, stand_in: Any,
     [(0.001, 1200, 1000), (0.001, 100, 10_000), (0.001, 400, 2000), (0.01, 1200, 10_000), (1 / 1200, 1200, 833)],
 )
 def test_the_frame_rate_sets_the_step(pilot: Make, stand_in: Any, dt: float, rate: int, period: int) -> None:
-    one = pilot("rover", dt)
-    peer = stand_in(one.port, rate_hz=rate)
+    autopilot = pilot("rover", dt)
+    peer = stand_in(autopilot.port, rate_hz=rate)
     peer.send([1500] * 4)
-    assert one.collect(1.0) is not None
-    assert one.period_us == period
+    assert autopilot.collect(1.0) is not None
+    assert autopilot.period_us == period
 
 
 def test_time_follows_the_ticks_exactly_and_a_late_answer_does_not_slow_the_peer_down(
     pilot: Make, stand_in: Any, world_of: Any
 ) -> None:
     """ArduPilot takes the step of an answer for the pace of the physics, and asks for that pace from then on."""
-    one = pilot("copter", 1 / 1200)
-    peer, world = stand_in(one.port), world_of(one)
+    autopilot = pilot("copter", 1 / 1200)
+    peer, world = stand_in(autopilot.port), world_of(autopilot)
     for k in range(1, 2501):
         peer.send([1100] * 4)
         world.turn()
@@ -68,60 +70,60 @@ def test_time_follows_the_ticks_exactly_and_a_late_answer_does_not_slow_the_peer
 
 
 def test_steps_stay_below_100_ms(pilot: Make, stand_in: Any, world_of: Any) -> None:
-    one = pilot("rover")
-    peer, world = stand_in(one.port, rate_hz=2, wish_hz=2), world_of(one)
+    autopilot = pilot("rover")
+    peer, world = stand_in(autopilot.port, rate_hz=2, wish_hz=2), world_of(autopilot)
     for _ in range(5):
         peer.rate_hz = 2
         peer.send([1500] * 4)
         world.turn()
         peer.receive()
-    assert peer.steps == 5 and peer.time_s == pytest.approx(5 * 0.099) and "too slow" in one.status.note
+    assert peer.steps == 5 and peer.time_s == pytest.approx(5 * 0.099) and "too slow" in autopilot.status.note
 
 
 def test_thirty_two_channels(pilot: Make, stand_in: Any, world_of: Any) -> None:
-    one = pilot("rover-skid")
-    peer, world = stand_in(one.port, channels=32), world_of(one)
+    autopilot = pilot("rover-skid")
+    peer, world = stand_in(autopilot.port, channels=32), world_of(autopilot)
     peer.send([1750, 0, 1250])
     row = world.turn()
     assert row is not None and row[:3] == [1.0, 0.5, -0.5]
 
 
 def test_a_reset_is_a_physics_reset_for_ardupilot(pilot: Make, stand_in: Any, world_of: Any) -> None:
-    one = pilot()
-    peer, world = stand_in(one.port), world_of(one)
+    autopilot = pilot()
+    peer, world = stand_in(autopilot.port), world_of(autopilot)
     for _ in range(5):
         peer.send([1100] * 4)
         world.turn()
         peer.receive()
-    one.reset()
+    autopilot.reset()
     world.time_us = 0
     for _ in range(5):
         peer.send([1100] * 4)
         world.turn()
         peer.receive()
-    assert peer.resets == 1 and peer.steps == 9 and one.status.restarts == 0
+    assert peer.resets == 1 and peer.steps == 9 and autopilot.status.restarts == 0
 
 
 def test_without_lockstep_neither_side_waits(pilot: Make, stand_in: Any, sensors: Sensors) -> None:
-    one = pilot(lockstep=False)
-    peer = stand_in(one.port)
-    one.offer(sensors(1000))
-    assert one.collect(10.0) is None  # returns at once
+    autopilot = pilot(lockstep=False)
+    peer = stand_in(autopilot.port)
+    autopilot.offer(sensors(1000))
+    assert autopilot.collect(10.0) is None  # returns at once
     peer.send([1500] * 4)
-    assert one.collect(10.0) is not None
+    assert autopilot.collect(10.0) is not None
     state = peer.receive()
     assert state["no_lockstep"] == [1.0]
-    one.offer(sensors(21_000))
-    held = one.collect(10.0)  # nothing new: the last commands count
+    autopilot.offer(sensors(21_000))
+    held = autopilot.collect(10.0)  # nothing new: the last commands count
     assert held is not None and held.armed and peer.pending() == 0
     peer.send([1600] * 4)
-    assert one.collect(0.0) is not None
+    assert autopilot.collect(0.0) is not None
     assert peer.receive()["timestamp"][0] == pytest.approx(peer.time_s) and peer.steps == 2
 
 
 def test_optional_measurements_are_sent_or_omitted(pilot: Make, stand_in: Any, sensors: Sensors) -> None:
-    one = pilot()
-    peer = stand_in(one.port)
+    autopilot = pilot()
+    peer = stand_in(autopilot.port)
     rows = [
         sensors(1000),
         sensors(2000, range_1=1.5, airspeed=12.0, battery_voltage=12.4, battery_current=8.0),
@@ -130,8 +132,8 @@ def test_optional_measurements_are_sent_or_omitted(pilot: Make, stand_in: Any, s
     seen = []
     for row in rows:
         peer.send([1100] * 4)
-        one.collect(1.0)
-        one.offer(row)
+        autopilot.collect(1.0)
+        autopilot.offer(row)
         seen.append(peer.receive())
     assert not {"rng_1", "rng_2", "airspeed", "voltage"} & set(seen[0])
     assert seen[1]["rng_1"] == [1.5] and seen[1]["airspeed"] == [12.0] and seen[1]["voltage"] == [12.4]
@@ -139,14 +141,14 @@ def test_optional_measurements_are_sent_or_omitted(pilot: Make, stand_in: Any, s
 
 
 def test_a_state_that_is_not_finite_is_not_sent(pilot: Make, stand_in: Any, sensors: Sensors) -> None:
-    one = pilot()
-    peer = stand_in(one.port)
+    autopilot = pilot()
+    peer = stand_in(autopilot.port)
     peer.send([1100] * 4)
-    one.collect(1.0)
-    one.offer(sensors(1000, true_vn=math.nan))
-    assert peer.pending() == 0 and "velocity must be finite, not nan" in one.status.note
-    assert one.collect(1.0) is not None  # the world may go on
-    one.offer(sensors(2000))
+    autopilot.collect(1.0)
+    autopilot.offer(sensors(1000, true_vn=math.nan))
+    assert peer.pending() == 0 and "velocity must be finite, not nan" in autopilot.status.note
+    assert autopilot.collect(1.0) is not None  # the world may go on
+    autopilot.offer(sensors(2000))
     assert peer.receive()["velocity"] == [0.0, 0.0, 0.0]
 
 

@@ -45,13 +45,13 @@ def share(pwm: int) -> float:
 def test_every_step_logs_one_command_that_replays(sim: Any, stand_in: Any) -> None:
     peer = stand_in(9002 + 10 * INSTANCE)
     fly(sim, peer, 50)
-    commands = [entry for entry in sim.engine.log.entries if isinstance(entry.action, CommandAction)]
+    commands = [entry for entry in sim.control.log.entries if isinstance(entry.action, CommandAction)]
     logged = [entry for entry in commands if entry.action.inputs["armed"] == 1.0]
     assert [entry.tick for entry in logged] == list(range(50)) and peer.pending() == 49
     for frame, entry in enumerate(logged):
         shares = [entry.action.inputs[f"motor_{k}"] for k in (1, 2, 3, 4)]
         assert shares == pytest.approx([share(pwm) for pwm in outputs(frame)], rel=1e-12)
-    with paddock.replayed(sim.scenario, sim.engine.log.complete(), sim.tick) as again:
+    with paddock.replayed(sim.scenario, sim.control.log.complete(), sim.tick) as again:
         assert again.state_hash() == sim.state_hash()
 
 
@@ -62,7 +62,7 @@ def test_the_command_beside_a_restart_is_applied(sim: Any, stand_in: Any) -> Non
     fly(sim, peer, 1)
     kinds = [event.kind for event in sim.events.since()]
     assert "placed" in kinds and "refused" not in kinds
-    placed, commanded = sim.engine.log.entries[-2:]
+    placed, commanded = sim.control.log.entries[-2:]
     assert (placed.action.saved_as, commanded.action.saved_as) == ("place", "control")
     assert commanded.action.inputs["motor_1"] == pytest.approx(share(outputs(0)[0]), rel=1e-12)
     program, rows = sim.engine.applier.found(commanded.action.target)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, MOTORS
 from paddock.sitl.ardupilot_frames import FRAMES, find_frame, json_port, launch_lines
-from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.world.geodesy import Origin
 
 CANBERRA = Origin(-35.363262, 149.165237, 584.0)
@@ -110,4 +109,4 @@ def test_the_table_of_frames_gives_each_its_own_flag() -> None:
     lines = (Path(__file__).parents[3] / "docs" / "sitl.md").read_text().splitlines()
     rows = [[cell.strip(" `") for cell in line.split("|")] for line in lines if "`--ardupilot " in line and "|" in line]
     flags = {row[1]: row[3] for row in rows}
-    assert flags == {frame: f"--ardupilot {frame}" for frame in ARDUPILOT_FRAMES}
+    assert flags == {frame: f"--ardupilot {frame}" for frame in FRAMES}

@@ -37,7 +37,7 @@ def test_the_vehicle_returns_to_its_start(stand_in: Any) -> None:
         assert cart.position.tolist() == pytest.approx([30.0, 40.0, 0.0], abs=0.01) and cart.yaw == pytest.approx(0.5)
         assert ("placed", "cart") in [(event.kind, event.subject) for event in sim.events.since()]
         drive(sim, peer, 0.5)
-        with paddock.replayed(sim.scenario, sim.engine.log.entries, sim.tick) as again:
+        with paddock.replayed(sim.scenario, sim.control.log.entries, sim.tick) as again:
             assert again.state_hash() == sim.state_hash()
 
 

@@ -73,8 +73,8 @@ class Simulator(LightweightAdapter):
     """Rovers without noise, in a simulator that can be switched off, paused and restarted."""
 
     def __init__(self, name: str = "sim", **options: object) -> None:
-        given = {"noise": False, "truth": True, "speed_max": 2.0, "acceleration": float("inf"), **options}
-        super().__init__(name, **given)  # type: ignore[arg-type]
+        settings = {"noise": False, "truth": True, "speed_max": 2.0, "acceleration": float("inf"), **options}
+        super().__init__(name, **settings)  # type: ignore[arg-type]
         self.reachable = True
         self.answers = True
         self.unanswered = 0  # steps that are not answered yet

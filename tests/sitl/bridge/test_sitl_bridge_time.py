@@ -52,8 +52,8 @@ def flown(simulator: Any, make_bridge: Any) -> Iterator[Callable[..., tuple[Simu
         return sim, bridge
 
     yield make
-    for one in made:
-        one.close()
+    for vehicle in made:
+        vehicle.close()
 
 
 def test_in_lockstep_no_tick_passes_an_unanswered_autopilot(autopilot: Any, flown: Any) -> None:

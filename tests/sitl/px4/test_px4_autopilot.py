@@ -48,10 +48,10 @@ class StandIn:
 
 @pytest.fixture
 def pilot() -> Iterator[Px4Autopilot]:
-    one = Px4Autopilot(DT, ORIGIN, port=0)
-    one.open()
-    yield one
-    one.close()
+    autopilot = Px4Autopilot(DT, ORIGIN, port=0)
+    autopilot.open()
+    yield autopilot
+    autopilot.close()
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def px4(pilot: Px4Autopilot) -> Iterator[Callable[[], StandIn]]:
         return made[-1]
 
     yield connect
-    for one in made:
-        one.socket.close()
+    for autopilot in made:
+        autopilot.socket.close()
 
 
 def sensors(time_us: int, **values: Any) -> SensorData:

@@ -134,7 +134,7 @@ function vehicleFrom(tree: InspectedTree, otherwise: string | null): Vehicle {
 }
 
 function valuesOf(values: readonly ValueTree[]): Map<string, number> {
-  const known = values.filter((one): one is ValueTree & { value: number } => typeof one.value === "number");
+  const known = values.filter((input): input is ValueTree & { value: number } => typeof input.value === "number");
   return new Map(known.map(({ name, value }) => [name, value]));
 }
 

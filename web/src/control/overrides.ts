@@ -32,7 +32,7 @@ export async function setOverrides(all: readonly (readonly [readonly number[], B
 }
 
 async function refresh(): Promise<void> {
-  const [found, behaviours] = await Promise.all([call("get_overrides", {}), call("get_routes", {})]);
-  overrides.value = found.overrides;
+  const [listed, behaviours] = await Promise.all([call("overrides", {}), call("routes", {})]);
+  overrides.value = listed.overrides;
   routes.value = behaviours.routes;
 }

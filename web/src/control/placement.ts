@@ -14,15 +14,15 @@ export interface Placed {
 export function placesOf(ids: Iterable<number>): Placed[] {
   const frame = source.value?.sample(performance.now())?.to;
   const present = roster.value;
-  const found: Placed[] = [];
+  const placed: Placed[] = [];
   for (const id of frame ? ids : []) {
     const row = present.rowOfId(id);
     const kind = row === undefined ? undefined : present.fleetAt(row)?.kind;
     if (frame === undefined || row === undefined || kind === undefined) continue;
     const at = positionOf(frame, row);
-    if (at.every(Number.isFinite)) found.push({ id, kind, at });
+    if (at.every(Number.isFinite)) placed.push({ id, kind, at });
   }
-  return found;
+  return placed;
 }
 
 /** Speed of a vehicle between the two shown frames, m/s; NaN if unknown. */

@@ -34,8 +34,8 @@ export interface CanvasTool {
 
 let canvasTool: CanvasTool | null = null;
 
-export function setCanvasTool(one: CanvasTool | null): void {
-  canvasTool = one;
+export function setCanvasTool(tool: CanvasTool | null): void {
+  canvasTool = tool;
 }
 
 // selection box ------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ function adds(event: MouseEvent): boolean {
 function choose(id: number | null, add: boolean): void {
   if (id === null) return add ? undefined : select([]);
   if (add && selection.value.has(id)) {
-    const others = [...selection.value].filter((one) => one !== id);
+    const others = [...selection.value].filter((other) => other !== id);
     return select(others);
   }
   select([id], add);

@@ -92,7 +92,7 @@ const WORD_END = /[\s,:#[\]{}]/;
 export function placeOf(text: string, { line, column }: ProblemTree): Place {
   const lines = text.split("\n");
   const row = Math.min(Math.max(line, 1), lines.length) - 1;
-  const start = lines.slice(0, row).reduce((sum, one) => sum + one.length + 1, 0);
+  const start = lines.slice(0, row).reduce((sum, line) => sum + line.length + 1, 0);
   const words = lines[row] ?? "";
   const from = Math.min(Math.max(column, 1) - 1, words.length);
   const rest = words.slice(from);
@@ -173,10 +173,10 @@ function extensions(options: CodeOptions): Extension[] {
 }
 
 function complete(context: CompletionContext, knowledge: CompletionData | null): CompletionResult | null {
-  const found = knowledge && suggest(context.state.doc.toString(), context.pos, knowledge);
+  const suggestions = knowledge && suggest(context.state.doc.toString(), context.pos, knowledge);
   // without an explicit request only while typing
-  if (!found || (!context.explicit && found.from === context.pos)) return null;
-  return { from: found.from, options: found.options.map(completionOf), validFor: /^[\w.-]*$/ };
+  if (!suggestions || (!context.explicit && suggestions.from === context.pos)) return null;
+  return { from: suggestions.from, options: suggestions.options.map(completionOf), validFor: /^[\w.-]*$/ };
 }
 
 function completionOf(option: Suggestion) {
@@ -209,8 +209,8 @@ function explanation({ title, text }: Doc): HTMLElement {
 function showProblems(view: EditorView, problems: readonly ProblemTree[]): void {
   const text = view.state.doc.toString();
   const severity = "error" as const;
-  const found = problems.map((problem) => ({ ...placeOf(text, problem), severity, message: problem.message }));
-  view.dispatch(setDiagnostics(view.state, found));
+  const diagnostics = problems.map((problem) => ({ ...placeOf(text, problem), severity, message: problem.message }));
+  view.dispatch(setDiagnostics(view.state, diagnostics));
 }
 
 function jumpTo(view: EditorView, problem: ProblemTree): void {

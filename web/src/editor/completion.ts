@@ -76,16 +76,16 @@ interface Choice {
 
 /** The values allowed at a path, if they can be listed. */
 function choicesAt(root: Schema, path: Path): Choice[] {
-  const found = new Map<string, Choice>();
+  const choices = new Map<string, Choice>();
   const add = (value: unknown, description = ""): void => {
-    if (value !== null && typeof value !== "object") found.set(String(value), { value: String(value), description });
+    if (value !== null && typeof value !== "object") choices.set(String(value), { value: String(value), description });
   };
   for (const schema of schemasAt(root, path)) {
     for (const value of schema.enum ?? []) add(value);
     if (schema.const !== undefined) add(schema.const, schema.description);
     if (schema.type === "boolean") for (const value of [true, false]) add(value);
   }
-  return [...found.values()];
+  return [...choices.values()];
 }
 
 /** The schema's description of a path. */
@@ -129,9 +129,9 @@ interface Suggestions {
 }
 
 export function suggest(text: string, offset: number, known: CompletionData): Suggestions | null {
-  const found = placeAt(text, offset);
-  if (!found) return null;
-  const { cursor, entries } = found;
+  const position = placeAt(text, offset);
+  if (!position) return null;
+  const { cursor, entries } = position;
   const options = cursor.place === "key" ? atKey(cursor, entries, known) : valuesFor(cursor.path, entries, known);
   return options.length > 0 ? { from: cursor.from, options } : null;
 }

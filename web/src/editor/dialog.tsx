@@ -27,8 +27,8 @@ import {
 import { chooseFile, loading, saveFile } from "./files";
 
 function Problems({ onJump }: { onJump: (problem: ProblemTree) => void }) {
-  const found = validation.value;
-  const problems = found.state === "checked" ? found.problems : [];
+  const checked = validation.value;
+  const problems = checked.state === "checked" ? checked.problems : [];
   return (
     <footer class="editor-problems">
       {problems.length > 0 && (
@@ -63,11 +63,11 @@ function Newest() {
 }
 
 function Summary() {
-  const found = validation.value;
+  const checked = validation.value;
   if (obstacle.value !== "") return <span class={waiting.value === "" ? "amber" : "faint"}>{obstacle.value}</span>;
-  if (found.state === "checking") return <span class="faint">Checking …</span>;
-  if (found.state === "unknown") return <span class="amber">Not checked: {found.reason}</span>;
-  const count = found.problems.length;
+  if (checked.state === "checking") return <span class="faint">Checking …</span>;
+  if (checked.state === "unknown") return <span class="amber">Not checked: {checked.reason}</span>;
+  const count = checked.problems.length;
   if (count > 0) return <span class="red">{count === 1 ? "1 problem" : `${count} problems`}</span>;
   return <span class="green">No problems</span>;
 }
@@ -199,7 +199,7 @@ function Editor({ onClose }: { onClose(): void }) {
 function startCode(parent: HTMLElement, onClose: () => void): { code: Code; stop(): void } {
   let knowledge: CompletionData | null = null;
   requestCompletionData().then(
-    (found) => (knowledge = found),
+    (loaded) => (knowledge = loaded),
     (error: unknown) => showNotice("warning", `Completion unavailable: ${reasonOf(error)}`),
   );
   const code = makeCode(parent, {
@@ -226,6 +226,6 @@ function arrived(code: Code): void {
 }
 
 function judged(code: Code): void {
-  const found = validation.value;
-  if (found.state === "checked") code.showProblems(found.problems);
+  const checked = validation.value;
+  if (checked.state === "checked") code.showProblems(checked.problems);
 }

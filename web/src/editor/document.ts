@@ -24,8 +24,8 @@ function keepDraft(draft: Draft): void {
 
 function keptDraft(): Draft | null {
   try {
-    const found = JSON.parse(sessionStorage.getItem(NAME) ?? "null") as Partial<Draft> | null;
-    const { name, text, original } = found ?? {};
+    const draft = JSON.parse(sessionStorage.getItem(NAME) ?? "null") as Partial<Draft> | null;
+    const { name, text, original } = draft ?? {};
     if (typeof name !== "string" || typeof text !== "string" || typeof original !== "string") return null;
     return { name, text, original };
   } catch {
@@ -66,9 +66,9 @@ function checkSoon(text: string): void {
 async function checkNow(text: string): Promise<Validation> {
   clearTimeout(timer);
   const mine = ++newest;
-  const found = await validate(text);
-  if (mine === newest) validation.value = found;
-  return found;
+  const checked = await validate(text);
+  if (mine === newest) validation.value = checked;
+  return checked;
 }
 
 async function validate(text: string): Promise<Validation> {
@@ -102,8 +102,8 @@ export const obstacle = computed(() => {
 /** Why the text cannot be run now; "": it can. */
 export const runBlocker = computed(() => {
   if (obstacle.value !== "") return obstacle.value;
-  const found = validation.value;
-  if (found.state === "checked" && found.problems.length > 0) return "Fix the problems first";
+  const checked = validation.value;
+  if (checked.state === "checked" && checked.problems.length > 0) return "Fix the problems first";
   return "";
 });
 
@@ -140,7 +140,7 @@ export async function begin(initial?: { name: string; text: string }): Promise<v
   if (kept || edited.value) return resume();
   await load(
     "Loading the running scenario …",
-    () => call("get_running_scenario", {}),
+    () => call("running_scenario", {}),
     (reason) => {
       showNotice("warning", `Cannot load the running scenario: ${reason}`);
       take("scenario", "name: scenario\nvehicles:\n  - name: red\n    model: car.bicycle\n");
@@ -211,9 +211,9 @@ async function whileReadOnly<T>(what: string, work: () => Promise<T>): Promise<T
 
 /** Return why it was not started; null: it runs. */
 async function checkAndStart(name: string, text: string): Promise<string | null> {
-  const found = await checkNow(text);
-  if (found.state === "unknown") return `validation failed (${found.reason})`;
-  if (found.state === "checked" && found.problems.length > 0) return "fix the problems first";
+  const checked = await checkNow(text);
+  if (checked.state === "unknown") return `validation failed (${checked.reason})`;
+  if (checked.state === "checked" && checked.problems.length > 0) return "fix the problems first";
   return startScenario(name, { text });
 }
 

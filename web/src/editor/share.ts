@@ -44,8 +44,8 @@ export async function linkTo(text: string, page: string = location.href): Promis
 
 /** The packed scenario of an address hash; null: none. */
 export function codeIn(hash: string): string | null {
-  const found = new URLSearchParams(hash.replace(/^#/, "")).get("scenario");
-  return found === null || found === "" ? null : found;
+  const shared = new URLSearchParams(hash.replace(/^#/, "")).get("scenario");
+  return shared === null || shared === "" ? null : shared;
 }
 
 /** The `name` of a scenario text; null: none. */

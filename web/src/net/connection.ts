@@ -82,7 +82,7 @@ export class Rpc {
 
   /** Handle a message from the server; return false if it is not valid JSON-RPC. */
   receive(message: unknown): boolean {
-    if (Array.isArray(message)) return message.map((one) => this.receive(one)).every(Boolean);
+    if (Array.isArray(message)) return message.map((item) => this.receive(item)).every(Boolean);
     if (typeof message !== "object" || message === null) return false;
     const fields = message as Record<string, unknown>;
     if (typeof fields["method"] !== "string") return this.respond(fields);
@@ -114,8 +114,8 @@ export class Rpc {
     this.pending.delete(id);
     clearTimeout(pending?.timer);
     clearTimeout(pending?.notice);
-    if (pendingCalls.peek().some((one) => one === pending)) {
-      pendingCalls.value = pendingCalls.peek().filter((one) => one !== pending);
+    if (pendingCalls.peek().some((call) => call === pending)) {
+      pendingCalls.value = pendingCalls.peek().filter((call) => call !== pending);
     }
     return pending;
   }
@@ -364,20 +364,20 @@ export class Connection {
     if (state !== "connecting") return Promise.reject(new Error(`${method}: not connected to the server`));
     return new Promise((resolve, reject) => {
       const expire = (): void => {
-        if (this.preparing !== "") one.timer = setTimeout(expire, CALL_TIMEOUT);
-        else one.reject(new Error(`${method}: the server does not respond`));
+        if (this.preparing !== "") entry.timer = setTimeout(expire, CALL_TIMEOUT);
+        else entry.reject(new Error(`${method}: the server does not respond`));
       };
       const finish = (end: () => void): void => {
-        clearTimeout(one.timer);
-        this.waiting.delete(one);
+        clearTimeout(entry.timer);
+        this.waiting.delete(entry);
         end();
       };
-      const one: Waiting = {
+      const entry: Waiting = {
         resolve: () => finish(resolve),
         reject: (error) => finish(() => reject(error)),
         timer: setTimeout(expire, CALL_TIMEOUT),
       };
-      this.waiting.add(one);
+      this.waiting.add(entry);
     });
   }
 
@@ -406,12 +406,12 @@ const TOKEN_KEY = "paddock.token";
 /** Return the token from the address or this tab's storage; remove it from the address bar, so that links do not leak it. */
 function takeToken(): string | null {
   const address = new URL(location.href);
-  const given = address.searchParams.get("token");
-  if (given === null) return storedToken();
-  storeToken(given);
+  const linked = address.searchParams.get("token");
+  if (linked === null) return storedToken();
+  storeToken(linked);
   address.searchParams.delete("token");
   history.replaceState(history.state, "", address);
-  return given;
+  return linked;
 }
 
 function storeToken(token: string): void {

@@ -30,7 +30,7 @@ export function SensorArrays({ id, fleet, sensor }: { id: number; fleet: string;
       if (fresh.length === 0) return;
       values.value = new Map([
         ...values.peek(),
-        ...fresh.map((one) => [wanted[one.request] ?? "", one.values] as const),
+        ...fresh.map((reading) => [wanted[reading.request] ?? "", reading.values] as const),
       ]);
     });
     return () => {

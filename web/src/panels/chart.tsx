@@ -47,7 +47,7 @@ function chartOptions(
         },
       },
     },
-    series: [{}, ...series.map((one) => lineLook(one, theme))],
+    series: [{}, ...series.map((curve) => lineLook(curve, theme))],
     hooks: {
       setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
       setSelect: [takeSelection],
@@ -128,19 +128,19 @@ export function Chart({ unit, series }: Props) {
     <section class="chart" aria-label={unit === "" ? "Chart" : `Chart in ${formatUnit(unit)}`}>
       <ul class="chart-keys">
         {shared !== null && <li class="soft">{shared}</li>}
-        {series.map((one, at) => (
-          <li key={keyOf(one)} class="chart-key">
-            <span class="swatch" style={{ background: lineColour(one.colour, look) }} />
+        {series.map((curve, at) => (
+          <li key={keyOf(curve)} class="chart-key">
+            <span class="swatch" style={{ background: lineColour(curve.colour, look) }} />
             <span>
-              {shared === null && `${one.name} `}
-              <b>{one.column}</b>
+              {shared === null && `${curve.name} `}
+              <b>{curve.column}</b>
             </span>
             <span class="number">{formatValue(readings.value[at])}</span>
             <Button
               look="bare small"
               icon="close"
-              label={`Remove ${one.name} ${one.column} from the plots`}
-              onClick={() => removeSeries(one.id, one.column)}
+              label={`Remove ${curve.name} ${curve.column} from the plots`}
+              onClick={() => removeSeries(curve.id, curve.column)}
             />
           </li>
         ))}

@@ -60,8 +60,8 @@ export function Emitters({ title, method, emitters, last = true }: EmittersProps
         {title} <span class="number">{formatCount(emitters.length)}</span>
       </h3>
       <ul class="emitters">
-        {emitters.map((one) => (
-          <EmitterRow key={one.name} one={one} method={method} moving={moving} />
+        {emitters.map((emitter) => (
+          <EmitterRow key={emitter.name} emitter={emitter} method={method} moving={moving} />
         ))}
       </ul>
       {last && readOnlyReason.value !== "" && <p class="faint">No changes: {readOnlyReason.value}.</p>}
@@ -76,24 +76,24 @@ export function Emitters({ title, method, emitters, last = true }: EmittersProps
 }
 
 interface RowProps {
-  one: Emitter;
+  emitter: Emitter;
   method: Setter;
   moving: Signal<string | null>;
 }
 
-function EmitterRow({ one, method, moving }: RowProps) {
-  const { name } = one;
-  const plan = planOf(one);
-  const status = statusOf(one, plan);
+function EmitterRow({ emitter, method, moving }: RowProps) {
+  const { name } = emitter;
+  const plan = planOf(emitter);
+  const status = statusOf(emitter, plan);
   const reason = readOnlyReason.value;
   const off = { disabled: reason !== "", ...(reason !== "" && { title: reason }) };
-  const kind = "captured" in one ? "spoofer" : "jammer";
+  const kind = "captured" in emitter ? "spoofer" : "jammer";
   return (
     <li>
       <div class="row">
         <span class={`dot ${status === "transmits" ? kind : "faint"}`} />
         <b class="grow ellipsis">{name}</b>
-        {plan.vehicle !== null && one.vehicle === null && (
+        {plan.vehicle !== null && emitter.vehicle === null && (
           <Button
             look="bare small"
             icon="back"
@@ -113,7 +113,7 @@ function EmitterRow({ one, method, moving }: RowProps) {
         <select
           class="select small"
           aria-label={`${name}: control`}
-          value={modeOf(one, plan)}
+          value={modeOf(emitter, plan)}
           {...off}
           onChange={(event) => void control(method, name, event.currentTarget.value as EmitterMode)}>
           <option value="on">on</option>
@@ -122,7 +122,8 @@ function EmitterRow({ one, method, moving }: RowProps) {
         </select>
       </div>
       <p class="faint">
-        <span class={status}>{statusText(one, plan, shownSecond.value)}</span>, {aboutEmitter(one, plan, !live.value)}
+        <span class={status}>{statusText(emitter, plan, shownSecond.value)}</span>,{" "}
+        {aboutEmitter(emitter, plan, !live.value)}
       </p>
     </li>
   );
@@ -137,8 +138,8 @@ function control(method: Setter, name: string, mode: EmitterMode): Promise<unkno
 /** A jammer keeps its height above the ground. */
 async function move(method: Setter, name: string, [x, y, z]: readonly [number, number, number]): Promise<void> {
   const { jammers = [], spoofers = [] } = radio.peek() ?? {};
-  const before = [...jammers, ...spoofers].find((one) => one.name === name)?.position;
+  const before = [...jammers, ...spoofers].find((emitter) => emitter.name === name)?.position;
   const above = before ? Math.max(before[2] - groundAt(before[0], before[1]), 0) : 2;
-  const position = [x, y, z + above].map((one) => Math.round(100 * one) / 100);
+  const position = [x, y, z + above].map((coordinate) => Math.round(100 * coordinate) / 100);
   await attempt(name, method, { name, position });
 }

@@ -22,7 +22,7 @@ interface TreeLines {
   lineOfFleet(name: string): number;
   /** The first match: a fleet, or one of its vehicles. */
   first: TreeLine | undefined;
-  found: number; // matching vehicles
+  hits: number; // matching vehicles
 }
 
 const MOST_FOUND = 2000; // matching vehicles listed per fleet
@@ -32,17 +32,17 @@ export function treeLines(roster: Roster, open: ReadonlySet<string>, query: stri
   const wanted = query.trim().toLowerCase();
   const blocks: Block[] = [];
   let count = 0;
-  let found = 0;
+  let hits = 0;
   for (const fleet of wanted === "" ? grouped(roster) : roster.listed) {
     const block = blockOf(roster, fleet, count, open.has(fleet.name), wanted);
     if (block === null) continue;
     blocks.push(block);
     count += 1 + block.shown;
-    found += block.rows?.length ?? fleet.count;
+    hits += block.rows?.length ?? fleet.count;
   }
   return {
     count,
-    found,
+    hits,
     at: (line) => lineAt(blocks, line),
     lineOf: (row) => lineOf(blocks, row),
     first: firstOf(blocks[0]),
@@ -219,12 +219,12 @@ function usePicked(open: Signal<ReadonlySet<string>>, query: Signal<string>, goT
   useSignalEffect(() => {
     const id = focus.value;
     const { size } = selection.value;
-    const one = size === 1 || size === before.current + 1; // not for whole fleets or large boxes
+    const single = size === 1 || size === before.current + 1; // not for whole fleets or large boxes
     before.current = size;
     const present = roster.peek();
     const row = id === null ? undefined : present.rowOfId(id);
     const fleet = row === undefined ? undefined : lineFleet(present, row);
-    if (!one || row === undefined || fleet === undefined) return;
+    if (!single || row === undefined || fleet === undefined) return;
     if (!fleet.single && !open.peek().has(fleet.name)) open.value = new Set([...open.peek(), fleet.name]);
     goTo(treeLines(present, open.peek(), query.peek()).lineOf(row));
   });

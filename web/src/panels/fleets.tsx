@@ -144,10 +144,10 @@ export function FleetPanel() {
   const chosen = selection.value;
   const focused = focus.value;
   const line = (index: number, top: string) => {
-    const one = lines.at(index);
-    if (one === undefined) return null;
+    const line = lines.at(index);
+    if (line === undefined) return null;
     const common = { id: lineId(index), top, chosen, focused, active: index === active.value };
-    const { fleet, row } = one;
+    const { fleet, row } = line;
     if (row !== null) return <VehicleLine key={`m${row}`} row={row} {...common} />;
     const expanded = tree.isOpen(fleet.name);
     return (
@@ -185,7 +185,7 @@ export function FleetPanel() {
       ) : (
         <NoVehicles query={query.value} />
       )}
-      <Foot found={lines.found} query={query.value} />
+      <Foot hits={lines.hits} query={query.value} />
     </>
   );
 }
@@ -213,11 +213,11 @@ function NoVehicles({ query }: { query: string }) {
   );
 }
 
-function Foot({ found, query }: { found: number; query: string }) {
+function Foot({ hits, query }: { hits: number; query: string }) {
   const { size, fleets } = roster.value;
   const chosen = selection.value.size;
   const all = `${formatVehicles(size)} in ${fleets.length} ${fleets.length === 1 ? "fleet" : "fleets"}`;
-  const words = query === "" ? all : `${formatCount(found)} found`;
+  const words = query === "" ? all : `${formatCount(hits)} found`;
   return (
     <div class="panel-foot">
       <span class="grow">{words}</span>

@@ -135,7 +135,7 @@ function Namespaces() {
 
 /** For all clients in the live run, otherwise only here. */
 function show(namespace: string, visible: boolean): void {
-  if (live.value) void attempt("Markers", "set_marker_visibility", { namespace, visible });
+  if (live.value) void attempt("Markers", "show_markers", { namespace, visible });
   const board = source.value?.markers;
   board?.hide(namespace, !visible);
   board?.changed();
@@ -155,7 +155,7 @@ function Ghosts() {
               icon="close"
               label={`Remove the ghost ${ghost.label}`}
               onClick={() => {
-                ghosts.value = ghosts.value.filter((one) => one !== ghost);
+                ghosts.value = ghosts.value.filter((shown) => shown !== ghost);
                 ghost.close();
               }}
             />

@@ -156,8 +156,8 @@ function TaskList({ tasks }: { tasks: readonly TaskTree[] }) {
 export function filterTasks(tasks: readonly TaskTree[], query: string): readonly TaskTree[] {
   const wanted = query.trim().toLowerCase();
   const words = (task: TaskTree): string => [task.name, task.kind, task.state, task.vehicle, task.reason].join(" ");
-  const found = tasks.filter((task) => words(task).toLowerCase().includes(wanted));
-  return found.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
+  const matching = tasks.filter((task) => words(task).toLowerCase().includes(wanted));
+  return matching.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
 }
 
 const ORDER: readonly TaskTree["state"][] = ["undone", "started", "assigned", "unassigned", "completed"];

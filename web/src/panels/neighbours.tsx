@@ -17,15 +17,15 @@ export function neighboursOf(
   known: Roster,
   stations: readonly Pick<StationTree, "name">[],
 ): Neighbour[] {
-  const found: Neighbour[] = [];
+  const linked: Neighbour[] = [];
   for (let k = 0; k < peers.length; k++) {
     const [peer, value] = [peers[k] as number, sinr[k] ?? Number.NaN];
     const row = peer >= 0 ? known.rowOfId(peer) : undefined;
-    if (row !== undefined) found.push({ name: known.nameAt(row), id: peer, sinr: value });
+    if (row !== undefined) linked.push({ name: known.nameAt(row), id: peer, sinr: value });
     const station = peer <= -2 ? stations[-2 - peer] : undefined;
-    if (station) found.push({ name: station.name, id: null, sinr: value });
+    if (station) linked.push({ name: station.name, id: null, sinr: value });
   }
-  return found.sort((a, b) => b.sinr - a.sinr);
+  return linked.sort((a, b) => b.sinr - a.sinr);
 }
 
 interface NeighboursProps {
@@ -37,12 +37,12 @@ interface NeighboursProps {
 export function Neighbours({ fleet, peers, sinr }: NeighboursProps) {
   if (peers === undefined || sinr === undefined) return null;
   const tree = radio.value;
-  const found = neighboursOf(peers, sinr, roster.value, tree?.stations ?? []);
+  const linked = neighboursOf(peers, sinr, roster.value, tree?.stations ?? []);
   const needed = tree?.fleets.find(({ name }) => name === fleet)?.radios[0]?.needed ?? 0;
   return (
     <>
-      <h4 class="neighbours-head label">{found.length > 0 ? "Links to, SINR" : "No links"}</h4>
-      {found.map(({ name, id, sinr: value }) => (
+      <h4 class="neighbours-head label">{linked.length > 0 ? "Links to, SINR" : "No links"}</h4>
+      {linked.map(({ name, id, sinr: value }) => (
         <div key={name} class="value-row">
           {id === null ? (
             <span class="name ellipsis">{name}</span>

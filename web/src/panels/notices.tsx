@@ -87,7 +87,7 @@ const WORDS: Readonly<Record<string, string>> = {
 /** The user's pending commands, one of each kind. */
 export function pendingCommands(pending: readonly PendingCall[]): PendingCall[] {
   const commands = pending.filter(({ method }) => !REQUESTS.test(method));
-  return [...new Map(commands.map((one) => [one.method, one])).values()];
+  return [...new Map(commands.map((command) => [command.method, command])).values()];
 }
 
 /** A command that takes long is pending, not refused. */

@@ -190,7 +190,7 @@ function watchSource(): void {
     const before = shown;
     shown = source.value;
     if (before === null || before === shown) return;
-    if (![before, shown].some((one) => one?.kind === "recording")) return;
+    if (![before, shown].some((data) => data?.kind === "recording")) return;
     plotBuffer.clear();
     resetZoom();
     if (isOpened(before)) plotted.value = plotted.peek().filter(({ recorded }) => !recorded); // the recording was closed
@@ -264,13 +264,13 @@ function fillFrom(shown: FrameSource, series: readonly Series[]): void {
     const name = series.find(({ id }) => id === of)?.name ?? "";
     const { times, values } = await wholeColumns(shown, name, columns);
     const read = (column: string, k: number) => values[k]?.map((value) => measured(column, value));
-    return { times, found: columns.map((column, k) => [keyOf({ id: Number(of), column }), read(column, k)] as const) };
+    return { times, series: columns.map((column, k) => [keyOf({ id: Number(of), column }), read(column, k)] as const) };
   });
   const fill = (read: Awaited<(typeof parts)[number]>[]) => {
     if (mine !== reading || source.peek() !== shown) return;
-    const found = read.flatMap((part) => part.found);
+    const series = read.flatMap((part) => part.series);
     const times = read[0]?.times ?? new Float64Array();
-    plotBuffer.fill(times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
+    plotBuffer.fill(times, new Map(series.map(([key, values]) => [key, values ?? new Float64Array()])));
     additions.value += 1;
   };
   Promise.all(parts)
@@ -285,7 +285,7 @@ async function wholeColumns(
   columns: readonly string[],
 ): Promise<{ times: Float64Array; values: Float64Array[] }> {
   if (isOpened(shown)) return { times: shown.recording.times, values: await shown.recording.series(vehicle, columns) };
-  const { times, values } = await call("get_series", { vehicle, columns });
+  const { times, values } = await call("series", { vehicle, columns });
   const numbers = values.map((column) => Float64Array.from(column, (value) => value ?? Number.NaN));
   return { times: Float64Array.from(times), values: numbers };
 }
@@ -307,10 +307,10 @@ export function wantedOf(series: readonly Series[]): WantedColumns[] {
 function remember(frame: Frame, blocks: readonly ColumnBlock[], wanted: readonly WantedColumns[]): void {
   const values = new Map<string, number>();
   for (const { request, vehicles, values: all } of blocks) {
-    const one = wanted[request];
-    if (one === undefined || vehicles !== 1 || typeof one.of !== "number") continue;
-    one.columns.forEach((column, at) => {
-      values.set(keyOf({ id: one.of as number, column }), measured(column, all[at] ?? Number.NaN));
+    const asked = wanted[request];
+    if (asked === undefined || vehicles !== 1 || typeof asked.of !== "number") continue;
+    asked.columns.forEach((column, at) => {
+      values.set(keyOf({ id: asked.of as number, column }), measured(column, all[at] ?? Number.NaN));
     });
   }
   plotBuffer.add(frame.run, frame.time, (key) => values.get(key) ?? Number.NaN);

@@ -76,7 +76,7 @@ function freeColour(others: readonly Series[]): number {
 /** Series with the same unit share a chart. */
 export function groupByUnit(series: readonly Series[]): Map<string, Series[]> {
   const groups = new Map<string, Series[]>();
-  for (const one of series) groups.set(one.unit, [...(groups.get(one.unit) ?? []), one]);
+  for (const line of series) groups.set(line.unit, [...(groups.get(line.unit) ?? []), line]);
   return groups;
 }
 

@@ -73,7 +73,7 @@ export function packetRows({ traffic, services }: RadioTree): PacketRow[] {
   const { sent = 0, delivered = 0, lost = 0, no_route = 0, expired = 0, queue_full = 0, ttl = 0 } = traffic;
   const messages: PacketRow = ["messages", sent, delivered, lost + no_route + expired + ttl, queue_full];
   const others = Object.entries(services).map(
-    ([name, one]): PacketRow => [name, one.sent, one.delivered, one.lost, one.dropped],
+    ([name, counts]): PacketRow => [name, counts.sent, counts.delivered, counts.lost, counts.dropped],
   );
   return [messages, ...others].filter(([, count]) => count > 0);
 }
@@ -218,13 +218,13 @@ function Budget({ tree }: { tree: RadioTree }) {
     if (source === undefined || to === undefined) return undefined;
     return polled(EVERY, async () => {
       try {
-        budget.value = (await call("get_link", { source, to })).link;
+        budget.value = (await call("link_budget", { source, to })).link;
       } catch (error) {
         budget.value = reasonOf(error);
       }
     });
   }, [source, to]);
-  const found = budget.value;
+  const result = budget.value;
   return (
     <section class="form">
       <h3 class="label">Link budget</h3>
@@ -247,13 +247,13 @@ function Budget({ tree }: { tree: RadioTree }) {
               ))}
             </select>
           )}
-          {typeof found === "object" && found !== null && (
-            <b class={found.up ? "green" : "red"}>{found.up ? "up" : found.mismatch || "down"}</b>
+          {typeof result === "object" && result !== null && (
+            <b class={result.up ? "green" : "red"}>{result.up ? "up" : result.mismatch || "down"}</b>
           )}
         </p>
       )}
-      {typeof found === "string" && <p class="amber">{found}</p>}
-      {typeof found === "object" && found !== null && <BudgetTable budget={found} />}
+      {typeof result === "string" && <p class="amber">{result}</p>}
+      {typeof result === "object" && result !== null && <BudgetTable budget={result} />}
     </section>
   );
 }

@@ -155,8 +155,8 @@ function Part({ id, part, query }: { id: number; part: RecordedSection; query: s
         {part.title}
         <span class="count number">{values.length}</span>
       </summary>
-      {values.map((one) => (
-        <Row key={one.column} id={id} {...one} />
+      {values.map((value) => (
+        <Row key={value.column} id={id} {...value} />
       ))}
       {isRecording() && (part.title === RADIO || part.title.startsWith(SENSOR)) && (
         <SensorArrays

@@ -102,7 +102,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
 /** The shortcut of a key; letters are case-insensitive. */
 export function shortcutFor(key: string): Shortcut | undefined {
   const wanted = key.length === 1 ? key.toLowerCase() : key;
-  return SHORTCUTS.find((one) => one.key === wanted && one.act !== undefined);
+  return SHORTCUTS.find((shortcut) => shortcut.key === wanted && shortcut.act !== undefined);
 }
 
 function otherTheme(): void {
@@ -221,14 +221,14 @@ export function HelpSheet() {
           <section key={group}>
             <h3>{group}</h3>
             <dl>
-              {SHORTCUTS.filter((one) => one.group === group && one.shown !== "").map((one) => (
-                <div key={one.shown + one.meaning}>
+              {SHORTCUTS.filter((shortcut) => shortcut.group === group && shortcut.shown !== "").map((shortcut) => (
+                <div key={shortcut.shown + shortcut.meaning}>
                   <dt>
-                    {one.shown.split(" ").map((key) => (
+                    {shortcut.shown.split(" ").map((key) => (
                       <kbd key={key}>{key}</kbd>
                     ))}
                   </dt>
-                  <dd>{one.meaning}</dd>
+                  <dd>{shortcut.meaning}</dd>
                 </div>
               ))}
             </dl>

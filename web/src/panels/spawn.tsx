@@ -38,7 +38,7 @@ function change(part: Partial<Spawning>): void {
 
 function SpawnForm({ models }: { models: readonly ModelTree[] }) {
   const now = spawning.value;
-  const model = models.find((one) => one.model === now.model) ?? models[0];
+  const model = models.find((entry) => entry.model === now.model) ?? models[0];
   useEffect(() => {
     if (model && model.model !== now.model) change({ model: model.model, preset: "" });
   }, [model?.model]);
@@ -64,9 +64,9 @@ function ModelFields({ models, model, now }: { models: readonly ModelTree[]; mod
           class="select"
           value={model.model}
           onChange={(event) => change({ model: event.currentTarget.value, preset: "" })}>
-          {models.map((one) => (
-            <option key={one.model} value={one.model}>
-              {one.model}
+          {models.map((entry) => (
+            <option key={entry.model} value={entry.model}>
+              {entry.model}
             </option>
           ))}
         </select>

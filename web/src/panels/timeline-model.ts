@@ -70,8 +70,8 @@ function stepBy(seconds: number): void {
 export function jumpToEvent(way: 1 | -1): void {
   const shown = source.peek();
   const now = shown?.timeline?.position.peek() ?? history.end.peek();
-  const found = timedEvents(shown).filter(({ time }) => way * (time - now) > 1e-6);
-  const next = way > 0 ? found[0] : found.at(-1);
+  const events = timedEvents(shown).filter(({ time }) => way * (time - now) > 1e-6);
+  const next = way > 0 ? events[0] : events.at(-1);
   if (next === undefined) return showNotice("info", way > 0 ? "No later event" : "No earlier event");
   shown?.timeline?.pause();
   seek(next.time);

@@ -248,18 +248,18 @@ function Head() {
 function Hint({ x, time, width }: { x: number; time: number; width: number }) {
   const { start, end } = extentOf(source.value);
   const near = (NEAR * (end - start)) / Math.max(width, 1);
-  const found = timedEvents(source.value).filter((event) => Math.abs(event.time - time) <= near);
+  const nearby = timedEvents(source.value).filter((event) => Math.abs(event.time - time) <= near);
   const side = x > width / 2 ? { right: `${width - x}px` } : { left: `${x}px` };
   return (
     <div class="timeline-hint" style={side}>
       <div class="number">{formatTime(time)}</div>
-      {found.slice(0, LISTED).map(({ number, kind, subject, detail }) => (
+      {nearby.slice(0, LISTED).map(({ number, kind, subject, detail }) => (
         <div key={number} class="ellipsis">
           <i style={{ background: `var(${colourOf(kind)})` }} />
           {kind} <span class="faint">{[subject, detail].filter(Boolean).join(", ")}</span>
         </div>
       ))}
-      {found.length > LISTED && <div class="faint">and {found.length - LISTED} more</div>}
+      {nearby.length > LISTED && <div class="faint">and {nearby.length - LISTED} more</div>}
     </div>
   );
 }

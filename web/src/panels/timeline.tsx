@@ -154,9 +154,9 @@ function Speed({ mode }: { mode: Mode }) {
       value={String(speed)}
       disabled={timeline === null}
       onChange={({ currentTarget }) => timeline?.setSpeed(Number(currentTarget.value))}>
-      {all.map((one) => (
-        <option key={one} value={String(one)}>
-          {nameOf(one)}
+      {all.map((choice) => (
+        <option key={choice} value={String(choice)}>
+          {nameOf(choice)}
         </option>
       ))}
     </select>

@@ -127,12 +127,12 @@ function Palette() {
 }
 
 function Status() {
-  const found = check.value;
+  const checked = check.value;
   const cone = chosenCone.value;
   const { cones, colours, startless } = draft.value;
   const place = cone === null ? undefined : cones[cone];
-  const problems = checkFailure.value === "" ? (found?.problems ?? []) : [checkFailure.value];
-  const track = found?.track;
+  const problems = checkFailure.value === "" ? (checked?.problems ?? []) : [checkFailure.value];
+  const track = checked?.track;
   return (
     <div class="status" role="status">
       <p class="faint number">
@@ -147,7 +147,7 @@ function Status() {
         {problems.map((text) => (
           <Problem key={text} text={text} look="red" />
         ))}
-        {(found?.warnings ?? []).map((text) => (
+        {(checked?.warnings ?? []).map((text) => (
           <Problem key={text} text={text} look="amber" />
         ))}
         {fileNotes.value.map((text) => (
@@ -157,7 +157,7 @@ function Status() {
         ))}
       </ul>
       {unchecked.value && <p class="faint">Checking …</p>}
-      {!unchecked.value && found && !startless && problems.length + found.warnings.length === 0 && (
+      {!unchecked.value && checked && !startless && problems.length + checked.warnings.length === 0 && (
         <p class="green row">
           <Icon name="check" /> A track within the rules
         </p>
@@ -258,7 +258,7 @@ async function save(format: TrackFormat): Promise<void> {
 
 async function use(): Promise<void> {
   try {
-    const [text, { name, text: scenario }] = await Promise.all([trackText("csv"), call("get_running_scenario", {})]);
+    const [text, { name, text: scenario }] = await Promise.all([trackText("csv"), call("running_scenario", {})]);
     const section = metadata.peek()?.scenario["track"] as { surface?: unknown } | string | undefined;
     const surface = typeof section === "object" ? section.surface : null;
     const reason = await startScenario(name, { text: withTrack(scenario, `${trackName()}.csv`, text, surface) });

@@ -28,7 +28,7 @@ export function Waterfall({ receiver, bandwidth }: { receiver: string; bandwidth
     newest.value = null;
     return polled(EVERY, async () => {
       try {
-        const { spectrum } = await call("get_spectrum", { receiver, span, bins: BINS });
+        const { spectrum } = await call("spectrum", { receiver, span, bins: BINS });
         lines.current = withLine(lines.current, spectrum);
         newest.value = spectrum;
         failure.value = "";

@@ -93,9 +93,9 @@ const CENTRES: Readonly<Record<string, readonly [number, number]>> = {
 };
 
 function Circles({ read, columns }: WheelsProps) {
-  const found = WHEELS.map((end) => wheelOf(read, columns, end));
-  if (found.some((wheel) => wheel === null)) return null;
-  const wheels = found as Wheel[];
+  const readings = WHEELS.map((end) => wheelOf(read, columns, end));
+  if (readings.some((wheel) => wheel === null)) return null;
+  const wheels = readings as Wheel[];
   const largest = Math.max(...wheels.map(({ most }) => most || 0), 1);
   return (
     <svg class="circles" viewBox="-30 0 260 166" role="img" aria-label="Forces in friction circles">

@@ -83,7 +83,7 @@ function blockOf(frame: Frame, fleet: Fleet): { view: DataView; width: 4 | 8 } |
 
 /** An array of a vehicle (index in its fleet) in a frame; empty if there is none. */
 function arrayOf(frame: Frame, fleet: Fleet, name: string, at: number): Values {
-  const array = fleet.arrays.find((one) => one.name === name);
+  const array = fleet.arrays.find((each) => each.name === name);
   const { data, sample } = columnsOf.get(frame) ?? {};
   const start = array && sample?.arrays[array.index];
   if (data === undefined || start === undefined) return new Float32Array(0);
@@ -139,8 +139,8 @@ function answerOne(frame: Frame, roster: Roster, wanted: WantedColumns, request:
   const [first, vehicles] = rowsOf(roster, wanted.of);
   const inside = roster.fleets.filter((fleet) => fleet.first < first + vehicles && fleet.first + fleet.count > first);
   const widths = wanted.columns.map((name) => {
-    const found = inside.flatMap(({ arrays }) => arrays.filter((array) => array.name === name));
-    return Math.max(1, ...found.map(({ size }) => size));
+    const named = inside.flatMap(({ arrays }) => arrays.filter((array) => array.name === name));
+    return Math.max(1, ...named.map(({ size }) => size));
   });
   const columns = widths.reduce((sum, width) => sum + width, 0);
   const size = columns * vehicles;

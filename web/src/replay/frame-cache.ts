@@ -21,12 +21,12 @@ class ChunkCache {
   ) {}
 
   get(chunk: number): LoadedChunk | undefined {
-    const found = this.loaded.get(chunk);
-    if (found !== undefined) {
+    const frames = this.loaded.get(chunk);
+    if (frames !== undefined) {
       this.loaded.delete(chunk);
-      this.loaded.set(chunk, found);
+      this.loaded.set(chunk, frames);
     }
-    return found;
+    return frames;
   }
 
   all(): Iterable<LoadedChunk> {

@@ -31,14 +31,14 @@ function distanceBetween(a: Readonly<Vector>, b: Readonly<Vector>): number {
 /** The time at which a path comes nearest to a point, near a given time; null if it does not come near. */
 function passing(path: Path, place: Readonly<Vector>, around: number, least: number): number | null {
   let best = Number.POSITIVE_INFINITY;
-  let found: { time: number; distance: number } | null = null;
+  let closest: { time: number; distance: number } | null = null;
   for (let k = 0; k + 1 < path.times.length; k++) {
     if ((path.times[k + 1] as number) < around - WINDOW || (path.times[k] as number) > around + WINDOW) continue;
     const here = nearest(path, k, place);
     const cost = here.distance + NEARNESS * Math.abs(here.time - around);
-    if (cost < best) [best, found] = [cost, here];
+    if (cost < best) [best, closest] = [cost, here];
   }
-  return found !== null && found.distance <= least ? found.time : null;
+  return closest !== null && closest.distance <= least ? closest.time : null;
 }
 
 /** The nearest point on the segment between two samples. */

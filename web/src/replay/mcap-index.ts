@@ -54,9 +54,9 @@ function paddockMetadata(view: DataView): ReadonlyMap<string, string> | null {
   const strings = new Strings(view);
   if (strings.next() !== "paddock") return null;
   const end = strings.uint32() + strings.at;
-  const found = new Map<string, string>();
-  while (strings.at < end) found.set(strings.next(), strings.next());
-  return found;
+  const metadata = new Map<string, string>();
+  while (strings.at < end) metadata.set(strings.next(), strings.next());
+  return metadata;
 }
 
 /** A read-ahead window, because records are often short. */
@@ -170,12 +170,12 @@ async function declared(bytes: FileBytes, chunks: ChunkOffset[]): Promise<Map<nu
 
 function topicsOf(channels: ReadonlyMap<number, string>): Map<number, Topic> {
   const names = new Map(Object.entries(TOPICS).map(([topic, name]) => [name as string, topic as Topic]));
-  const found = new Map<number, Topic>();
+  const topics = new Map<number, Topic>();
   for (const [channel, name] of channels) {
     const topic = names.get(name);
-    if (topic !== undefined) found.set(channel, topic);
+    if (topic !== undefined) topics.set(channel, topic);
   }
-  return found;
+  return topics;
 }
 
 async function chunkTimes(bytes: FileBytes, place: ChunkOffset, topics: Map<number, Topic>): Promise<ChunkTimes> {

@@ -87,7 +87,7 @@ function decodeArray(data: Uint8Array): ArrayLayout {
     else if (reader.field === field.type) array.width = ENUMS.Type[reader.uint()] === "FLOAT64" ? 8 : 4;
     else reader.skip();
   }
-  return { ...array, size: shape.reduce((product, one) => product * one, 1) };
+  return { ...array, size: shape.reduce((product, side) => product * side, 1) };
 }
 
 /** Numbers as ranges [first, count]. */

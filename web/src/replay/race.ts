@@ -35,9 +35,9 @@ interface RaceEntry {
 
 export function raceEntries(events: readonly TimedEvent[]): RaceEntry[] {
   return events.flatMap(({ kind, subject, detail, time }) => {
-    const found = TEXTS.get(kind)?.exec(detail);
-    if (!found) return [];
-    const { lap = 0, number = 0, value = 0, reason = "" } = found.groups ?? {};
+    const match = TEXTS.get(kind)?.exec(detail);
+    if (!match) return [];
+    const { lap = 0, number = 0, value = 0, reason = "" } = match.groups ?? {};
     return [{ kind, car: subject, time, lap: Number(lap), number: Number(number), value: Number(value), reason }];
   });
 }
@@ -65,11 +65,11 @@ export function standingsAt(
   for (const { kind, car } of entries) {
     if (kind !== "dnf" || rows.some(({ name }) => name === car)) continue;
     const log = logs.get(car) ?? []; // removed: its events say what is known
-    const counted = (what: string): number => log.filter((one) => one.kind === what).length;
+    const counted = (what: string): number => log.filter((event) => event.kind === what).length;
     const values = [5, rows.length + 1, 0, 0, counted("cone_hit"), counted("off_course")];
     rows.push(standing(race, car, -1, "dnf", values, log));
   }
-  const laps = rows.flatMap(({ name, lap_times }) => lap_times.map((one, k) => [name, k + 1, one] as const));
+  const laps = rows.flatMap(({ name, lap_times }) => lap_times.map((seconds, k) => [name, k + 1, seconds] as const));
   const sectors = Array.from({ length: race.sectors }, (_, k) =>
     rows.flatMap(({ name, sector_times }) =>
       sector_times.map((parts, lap) => [name, lap + 1, parts[k] ?? null] as const),

@@ -14,24 +14,28 @@ export function radioAt(
   time: number,
 ): RadioTree | null {
   if (begin === null || begin.jammers.length + begin.spoofers.length === 0) return begin;
-  const now = <One extends Emitter>(kind: string, one: One): One => {
-    const own = events.filter((event) => event.kind === kind && event.subject === one.name);
-    return own.reduce((before, { detail }) => changed(before, detail), one);
+  const now = <One extends Emitter>(kind: string, emitter: One): One => {
+    const own = events.filter((event) => event.kind === kind && event.subject === emitter.name);
+    return own.reduce((before, { detail }) => changed(before, detail), emitter);
   };
   const captured = capturedAfter(begin, events);
-  const jammers = begin.jammers.map((one) => {
-    const jammer = now("jammer", one);
-    return { ...jammer, active: transmits(jammer, plans, time) ? one.active || 1 : 0 };
+  const jammers = begin.jammers.map((recorded) => {
+    const jammer = now("jammer", recorded);
+    return { ...jammer, active: transmits(jammer, plans, time) ? recorded.active || 1 : 0 };
   });
-  const spoofers = begin.spoofers.map((one) => {
-    const spoofer = now("spoofer", one);
-    return { ...spoofer, active: transmits(spoofer, plans, time), captured: captured.get(one.name) ?? one.captured };
+  const spoofers = begin.spoofers.map((recorded) => {
+    const spoofer = now("spoofer", recorded);
+    return {
+      ...spoofer,
+      active: transmits(spoofer, plans, time),
+      captured: captured.get(recorded.name) ?? recorded.captured,
+    };
   });
   return { ...begin, jammers, spoofers };
 }
 
-function transmits(one: Emitter, plans: Plans, time: number): boolean {
-  return one.on && (!one.scheduled || isScheduled(plans.get(one.name)?.schedule ?? null, time));
+function transmits(emitter: Emitter, plans: Plans, time: number): boolean {
+  return emitter.on && (!emitter.scheduled || isScheduled(plans.get(emitter.name)?.schedule ?? null, time));
 }
 
 /** Receivers that each spoofer has captured: those of the beginning, and what events report since. */
@@ -52,18 +56,18 @@ function capturedAfter({ spoofers }: RadioTree, events: readonly TimedEvent[]): 
 }
 
 /** Apply what an event reports: `on False, position [1.0, 2.0, 3.0]`. Switched by hand, a schedule does not count. */
-export function changed<One extends Emitter>(one: One, detail: string): One {
-  const found = { ...one } as Record<string, unknown>;
+export function changed<One extends Emitter>(emitter: One, detail: string): One {
+  const next = { ...emitter } as Record<string, unknown>;
   for (const [, name = "", text = ""] of detail.matchAll(CHANGE)) {
-    if (name === "on") Object.assign(found, { on: text === "True", scheduled: false });
+    if (name === "on") Object.assign(next, { on: text === "True", scheduled: false });
     else if (name === "scheduled")
-      Object.assign(found, text === "True" ? { on: true, scheduled: true } : { scheduled: false });
-    else if (name === "vehicle") Object.assign(found, { vehicle: text, position: null });
-    else if (name === "position") Object.assign(found, { position: placeIn(text) ?? one.position, vehicle: null });
+      Object.assign(next, text === "True" ? { on: true, scheduled: true } : { scheduled: false });
+    else if (name === "vehicle") Object.assign(next, { vehicle: text, position: null });
+    else if (name === "position") Object.assign(next, { position: placeIn(text) ?? emitter.position, vehicle: null });
     else if (["power", "frequency", "bandwidth"].includes(name) && Number.isFinite(Number(text)))
-      found[name] = Number(text);
+      next[name] = Number(text);
   }
-  return found as unknown as One;
+  return next as unknown as One;
 }
 
 function placeIn(text: string): [number, number, number] | null {

@@ -114,9 +114,9 @@ export class Recording {
   otherMessages(chunk: number): Promise<OtherMessages> {
     let things = this.otherMessageCache.get(chunk);
     if (things === undefined) {
-      things = this.pool.otherMessages(this.job(chunk)).then((found) => {
-        for (const { tree } of found.rosters) this.trees.set(tree.roster, tree);
-        return found;
+      things = this.pool.otherMessages(this.job(chunk)).then((messages) => {
+        for (const { tree } of messages.rosters) this.trees.set(tree.roster, tree);
+        return messages;
       });
       this.otherMessageCache.set(chunk, things);
     }

@@ -21,7 +21,7 @@ const PUBLISH_EVERY = 200; // ms
 class EventScan {
   /** All events found so far, numbered over resets; `time` is the position in the recording, s. */
   readonly events = signal<readonly TimedEvent[]>([]);
-  private readonly found: TimedEvent[] = [];
+  private readonly known: TimedEvent[] = [];
   private done = 0; // chunks
   private closed = false;
   private waiters: { chunk: number; resolve(): void }[] = [];
@@ -65,7 +65,7 @@ class EventScan {
     try {
       const { events, markers } = await this.recording.otherMessages(chunk);
       for (const { at, event } of events) {
-        this.found.push({ ...event, number: this.found.length + 1, time: this.recording.position(at) });
+        this.known.push({ ...event, number: this.known.length + 1, time: this.recording.position(at) });
       }
       for (const { at, data } of markers) this.markers.add(this.recording.position(at), data);
     } catch {
@@ -74,7 +74,7 @@ class EventScan {
   }
 
   private publish(): void {
-    if (this.found.length > this.events.peek().length) this.events.value = [...this.found];
+    if (this.known.length > this.events.peek().length) this.events.value = [...this.known];
   }
 
   private wake(done: number): void {

@@ -44,15 +44,15 @@ export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> 
 async function sceneryIn(text: string): Promise<RecordedScenery | null> {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const found = tree(JSON.parse(await new Response(unpacked).text()));
-  const { ground_z, mu } = found;
+  const scenery = tree(JSON.parse(await new Response(unpacked).text()));
+  const { ground_z, mu } = scenery;
   if (!isNumber(ground_z) || !isNumber(mu)) return null;
-  const ground = found["ground"] === null ? null : (tree(found["ground"]) as unknown as GroundTree);
+  const ground = scenery["ground"] === null ? null : (tree(scenery["ground"]) as unknown as GroundTree);
   if (ground !== null && !isGround(ground)) return null;
-  const obstacles = list(found["obstacles"]).filter(isObstacle) as unknown as ObstacleTree[];
-  const roads = list(found["roads"]).filter(isRoad) as unknown as RoadTree[];
-  const track = isTrack(tree(found["track"])) ? (found["track"] as TrackTree) : null;
-  return { ground_z, mu, ground, obstacles, roads, track, section: tree(found["section"]) };
+  const obstacles = list(scenery["obstacles"]).filter(isObstacle) as unknown as ObstacleTree[];
+  const roads = list(scenery["roads"]).filter(isRoad) as unknown as RoadTree[];
+  const track = isTrack(tree(scenery["track"])) ? (scenery["track"] as TrackTree) : null;
+  return { ground_z, mu, ground, obstacles, roads, track, section: tree(scenery["section"]) };
 }
 
 function isGround({ x, y, cell, rows, columns, heights, friction }: GroundTree): boolean {
@@ -68,9 +68,11 @@ function isGround({ x, y, cell, rows, columns, heights, friction }: GroundTree):
   );
 }
 
-function isObstacle(one: Tree): boolean {
+function isObstacle(obstacle: Tree): boolean {
   const kinds: readonly unknown[] = ["box", "wall", "cylinder", "cone"] satisfies ObstacleTree["kind"][];
-  return kinds.includes(one["kind"]) && ["x", "y", "base", "top", "heading"].every((name) => isNumber(one[name]));
+  return (
+    kinds.includes(obstacle["kind"]) && ["x", "y", "base", "top", "heading"].every((name) => isNumber(obstacle[name]))
+  );
 }
 
 function isRoad({ points, width }: Tree): boolean {
@@ -105,35 +107,35 @@ function isArray({ name, shape, fields, options }: Tree): boolean {
   );
 }
 
-function radioIn(found: Tree): RadioTree | null {
-  const { fleets, stations, jammers } = found;
+function radioIn(saved: Tree): RadioTree | null {
+  const { fleets, stations, jammers } = saved;
   if (!Array.isArray(fleets) || !Array.isArray(stations) || !Array.isArray(jammers)) return null;
   const isPlace = (place: unknown): boolean => Array.isArray(place) && place.length === 3 && place.every(isNumber);
   const valid =
     list(fleets).every(({ name, radios }) => typeof name === "string" && list(radios).every(isRadio)) &&
     list(stations).every(({ position, radio }) => isPlace(position) && isRadio(tree(radio))) &&
     list(jammers).every(({ name, position }) => typeof name === "string" && (position === null || isPlace(position)));
-  const spoofers = list(found["spoofers"]).filter(({ position }) => position === null || isPlace(position));
-  return valid ? ({ traffic: {}, services: {}, ...found, spoofers } as unknown as RadioTree) : null;
+  const spoofers = list(saved["spoofers"]).filter(({ position }) => position === null || isPlace(position));
+  return valid ? ({ traffic: {}, services: {}, ...saved, spoofers } as unknown as RadioTree) : null;
 }
 
-function raceIn(found: Tree): RecordedRace | null {
+function raceIn(saved: Tree): RecordedRace | null {
   const numbers = ["laps", "sectors", "cone_penalty", "off_course_penalty", "unsafe_stop_penalty"];
   const valid =
-    ["discipline", "track"].every((name) => typeof found[name] === "string") &&
-    numbers.every((name) => isNumber(found[name])) &&
-    Number.isInteger(found["sectors"]) &&
-    (found["sectors"] as number) >= 0 &&
-    (found["sectors"] as number) <= MOST_SECTORS;
-  return valid ? (found as unknown as RecordedRace) : null;
+    ["discipline", "track"].every((name) => typeof saved[name] === "string") &&
+    numbers.every((name) => isNumber(saved[name])) &&
+    Number.isInteger(saved["sectors"]) &&
+    (saved["sectors"] as number) >= 0 &&
+    (saved["sectors"] as number) <= MOST_SECTORS;
+  return valid ? (saved as unknown as RecordedRace) : null;
 }
 
-function isRadio(one: Tree): boolean {
-  return ["frequency", "bandwidth", "power", "needed", "range"].every((name) => isNumber(one[name]));
+function isRadio(radio: Tree): boolean {
+  return ["frequency", "bandwidth", "power", "needed", "range"].every((name) => isNumber(radio[name]));
 }
 
 function lookOf({ preset, dimensions }: Tree): Appearance {
-  const sizes = Object.entries(tree(dimensions)).filter((one): one is [string, number] => isNumber(one[1]));
+  const sizes = Object.entries(tree(dimensions)).filter((entry): entry is [string, number] => isNumber(entry[1]));
   return { preset: typeof preset === "string" ? preset : null, dimensions: Object.fromEntries(sizes) };
 }
 
@@ -150,7 +152,7 @@ function tree(value: unknown): Tree {
 }
 
 function list(value: unknown): Tree[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : [];
+  return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null) : [];
 }
 
 function isNumber(value: unknown): value is number {

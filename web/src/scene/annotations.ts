@@ -59,7 +59,7 @@ function name(overlay: Overlay, view: ViewState, world: World, row: number, stro
 /** Rows on the screen, nearest first. */
 function nearestRows(view: ViewState, world: World): number[] {
   const { positions, count } = world.vehicles.blend;
-  const found: [row: number, depth: number][] = [];
+  const visible: [row: number, depth: number][] = [];
   const screen = [0, 0, 0];
   for (let row = 0; row < count; row++) {
     const k = 3 * row;
@@ -75,10 +75,10 @@ function nearestRows(view: ViewState, world: World): number[] {
     )
       continue;
     const [x = 0, y = 0, depth = 0] = screen;
-    if (x > 0 && y > 0 && x < view.size.width && y < view.size.height) found.push([row, depth]);
+    if (x > 0 && y > 0 && x < view.size.width && y < view.size.height) visible.push([row, depth]);
   }
-  found.sort((a, b) => a[1] - b[1]);
-  return found.map(([row]) => row);
+  visible.sort((a, b) => a[1] - b[1]);
+  return visible.map(([row]) => row);
 }
 
 function markerWords(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {

@@ -84,7 +84,7 @@ class Drags {
 
   /** Two fingers: their distance zooms, their midpoint pans. */
   private pinch(event: PointerEvent, finger: Finger, dx: number, dy: number): void {
-    const other = [...this.fingers.values()].find((one) => one !== finger);
+    const other = [...this.fingers.values()].find((pointer) => pointer !== finger);
     if (other === undefined) return;
     const before = Math.hypot(finger.x - other.x, finger.y - other.y);
     const after = Math.hypot(event.clientX - other.x, event.clientY - other.y);

@@ -230,10 +230,10 @@ export class CameraRig {
     const upwards = Math.tan((FOV[top ? "top" : "orbit"] * Math.PI) / 360);
     const free = { top: share(TOOLS_PX, height), bottom: share(EDGE_PX, height), side: share(EDGE_PX, width) };
     const sight = top ? DOWN : sightFrom(this.azimuth, this.elevation);
-    const found = fit(points, radius, sight, { upwards, across: (upwards * width) / height, free });
-    if (found === null) return false;
-    this.target = found.target;
-    const seen = (found.distance * upwards) / Math.tan((FOV.orbit * Math.PI) / 360); // the top view uses a narrow angle
+    const framed = fit(points, radius, sight, { upwards, across: (upwards * width) / height, free });
+    if (framed === null) return false;
+    this.target = framed.target;
+    const seen = (framed.distance * upwards) / Math.tan((FOV.orbit * Math.PI) / 360); // the top view uses a narrow angle
     this.distance = clamp(seen, CLOSEST, FARTHEST);
     return true;
   }

@@ -28,14 +28,14 @@ export function ramp(value: number, theme: "dark" | "light" = "dark"): Rgb {
   const along = Math.min(Math.max(value, 0), 1) * (stops.length - 1);
   const k = Math.min(Math.floor(along), stops.length - 2);
   const [a, b] = [stops[k] as Rgb, stops[k + 1] as Rgb];
-  const mixed = a.map((one, i) => one + (along - k) * ((b[i] as number) - one)) as Rgb;
+  const mixed = a.map((component, i) => component + (along - k) * ((b[i] as number) - component)) as Rgb;
   return rgbOf(mixed);
 }
 
 /** As a CSS colour, for legends. */
 export function rampCss(value: number, theme: "dark" | "light" = "dark"): string {
   return `rgb(${ramp(value, theme)
-    .map((one) => Math.round(255 * one))
+    .map((component) => Math.round(255 * component))
     .join(" ")})`;
 }
 
@@ -51,7 +51,7 @@ export function rampTable(theme: "dark" | "light"): Uint8Array {
   for (let k = 0; k <= STEPS; k++) {
     const colour = ramp(k < STEPS ? k / (STEPS - 1) : Number.NaN, theme);
     table.set(
-      colour.map((one) => Math.round(255 * one)),
+      colour.map((component) => Math.round(255 * component)),
       3 * k,
     );
   }
@@ -73,7 +73,7 @@ export function rgbOf([lightness, a, b]: Rgb): Rgb {
     -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
     -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
   ];
-  return linear.map((one) => Math.min(1, Math.max(0, gamma(one)))) as Rgb;
+  return linear.map((component) => Math.min(1, Math.max(0, gamma(component)))) as Rgb;
 }
 
 function gamma(linear: number): number {

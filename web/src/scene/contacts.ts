@@ -37,7 +37,8 @@ export class ContactMarks {
 
   /** Speed and impulse of the strongest contacts near the camera. */
   label(overlay: Overlay, { matrix, size, eye, skin, unit }: ViewState): void {
-    const far = ({ place }: ContactPlace): number => Math.hypot(...place.map((one, k) => one - (eye[k] as number)));
+    const far = ({ place }: ContactPlace): number =>
+      Math.hypot(...place.map((coordinate, k) => coordinate - (eye[k] as number)));
     const near = this.shown.filter(({ contact }) => contact.speed > 0 && far(contact) < NEAR);
     near.sort((a, b) => b.contact.impulse - a.contact.impulse);
     const [taken, screen]: [[number, number][], number[]] = [[], [0, 0, 0]];
@@ -95,14 +96,14 @@ type Timed = FrameSource["events"]["value"][number] & { time?: number };
 /** Contacts of the last moment before a time, with their age in s; newest first. */
 export function recent(source: Pick<FrameSource, "events">, now: number): [Timed, number][] {
   const events = source.events.peek() as readonly Timed[];
-  const found: [Timed, number][] = [];
-  for (let k = lastBefore(events, now); k >= 0 && found.length < MOST; k--) {
+  const recent: [Timed, number][] = [];
+  for (let k = lastBefore(events, now); k >= 0 && recent.length < MOST; k--) {
     const event = events[k] as Timed;
     const age = now - (event.time ?? Number.NaN);
     if (!(age <= SHOWN)) break;
-    if (event.kind === "contact") found.push([event, age]);
+    if (event.kind === "contact") recent.push([event, age]);
   }
-  return found;
+  return recent;
 }
 
 /** Index of the last event at or before a time; they are in order of time. */

@@ -12,16 +12,16 @@ export interface Grid {
 
 /** Values averaged with their neighbours (1 2 1 in both directions), so that lines of equal value have few islands. */
 export function smoothed(values: ArrayLike<number>, side: number): Float64Array {
-  const along = (given: ArrayLike<number>, step: number, other: number) => {
-    const found = new Float64Array(side * side);
+  const along = (heights: ArrayLike<number>, step: number, other: number) => {
+    const smooth = new Float64Array(side * side);
     for (let j = 0; j < side; j++) {
       for (let i = 0; i < side; i++) {
         const at = j * other + i * step;
-        const [before, own, after] = [i > 0 ? at - step : at, at, i + 1 < side ? at + step : at].map((k) => given[k]);
-        found[at] = 0.25 * ((before as number) + (after as number)) + 0.5 * (own as number);
+        const [before, own, after] = [i > 0 ? at - step : at, at, i + 1 < side ? at + step : at].map((k) => heights[k]);
+        smooth[at] = 0.25 * ((before as number) + (after as number)) + 0.5 * (own as number);
       }
     }
-    return found;
+    return smooth;
   };
   return along(along(values, 1, side), side, 1);
 }
@@ -33,13 +33,13 @@ export function refined(values: ArrayLike<number>, side: number, parts: number):
   for (let j = 0; j < side; j++) {
     for (let i = 0; i < fine; i++) across[j * fine + i] = cubic((k) => values[j * side + k] as number, side, i / parts);
   }
-  const found = new Float64Array(fine * fine);
+  const refined = new Float64Array(fine * fine);
   for (let j = 0; j < fine; j++) {
     for (let i = 0; i < fine; i++) {
-      found[j * fine + i] = cubic((k) => across[k * fine + i] as number, side, j / parts);
+      refined[j * fine + i] = cubic((k) => across[k * fine + i] as number, side, j / parts);
     }
   }
-  return found;
+  return refined;
 }
 
 function cubic(value: Values, count: number, at: number): number {

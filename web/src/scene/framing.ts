@@ -82,7 +82,7 @@ export class Framing {
     const { blend, roster } = this.vehicles;
     const points = rows.flatMap((row) => blend.position(row) ?? []);
     const sizes = rows.map((row) => traitsOf(roster?.fleetAt(row)).size);
-    return this.rig.frame(points, sizes.reduce((most, one) => Math.max(most, one), 0) / 2, size);
+    return this.rig.frame(points, sizes.reduce((most, next) => Math.max(most, next), 0) / 2, size);
   }
 
   /** Whether routes or a mission arrived later, or the view became larger, while the user has not moved the camera. */

@@ -166,14 +166,14 @@ export function frictionImage(
 
 /** All patches with a margin; with a map or something without end also the area of the ground. */
 function areaOf(ground: GroundTree, patches: readonly Patch[], mapped: boolean): Area {
-  const found = patches.map(boundsOf);
-  const boxes = found.filter((one) => one !== null);
+  const bounds = patches.map(boundsOf);
+  const boxes = bounds.filter((box) => box !== null);
   const { x, y, cell, columns, rows } = ground;
-  if (mapped || boxes.length < found.length) boxes.push([x, y, x + cell * (columns - 1), y + cell * (rows - 1)]);
-  const [west, south] = [Math.min(...boxes.map((one) => one[0])), Math.min(...boxes.map((one) => one[1]))];
+  if (mapped || boxes.length < bounds.length) boxes.push([x, y, x + cell * (columns - 1), y + cell * (rows - 1)]);
+  const [west, south] = [Math.min(...boxes.map((box) => box[0])), Math.min(...boxes.map((box) => box[1]))];
   const [width, height] = [
-    Math.max(...boxes.map((one) => one[2])) - west,
-    Math.max(...boxes.map((one) => one[3])) - south,
+    Math.max(...boxes.map((box) => box[2])) - west,
+    Math.max(...boxes.map((box) => box[3])) - south,
   ];
   const margin = MARGIN * Math.max(width, height);
   return { x: west - margin, y: south - margin, width: width + 2 * margin, height: height + 2 * margin };

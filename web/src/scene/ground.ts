@@ -106,8 +106,8 @@ export class Ground {
     for (let k = -PIECES; k < PIECES; k++) {
       const [a, b] = [k / PIECES, (k + 1) / PIECES];
       const [near, far] = [a * Math.abs(a), b * Math.abs(b)]; // shorter pieces near the eye
-      const paint = (one: readonly number[], at: number) =>
-        [one[0], one[1], one[2], fade(at)] as [number, number, number, number];
+      const paint = (rgb: readonly number[], at: number) =>
+        [rgb[0], rgb[1], rgb[2], fade(at)] as [number, number, number, number];
       this.axes.add([x + near * reach, 0, 0], [x + far * reach, 0, 0], 1.6, paint(red, a), paint(red, b));
       this.axes.add([0, y + near * reach, 0], [0, y + far * reach, 0], 1.6, paint(green, a), paint(green, b));
     }

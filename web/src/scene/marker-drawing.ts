@@ -91,9 +91,9 @@ class MarkerBatch {
 
   dispose(): void {
     this.ribbons.dispose();
-    for (const one of [...this.meshes, this.dots]) {
-      one.geometry.dispose();
-      one.material.dispose();
+    for (const object of [...this.meshes, this.dots]) {
+      object.geometry.dispose();
+      object.material.dispose();
     }
   }
 

@@ -9,7 +9,7 @@ class Growing {
 
   push(...numbers: number[]): void {
     if (this.length + numbers.length > this.values.length) this.grow(this.length + numbers.length);
-    for (const one of numbers) this.values[this.length++] = one;
+    for (const number of numbers) this.values[this.length++] = number;
   }
 
   /** A view of the contents. */
@@ -289,7 +289,7 @@ function face(parts: MarkerParts, a: P, b: P, c: P, colour: Colour): void {
   const normal = [uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx];
   const length = Math.hypot(...normal);
   if (!(length > 0)) return; // degenerate triangle
-  const [nx = 0, ny = 0, nz = 0] = normal.map((one) => one / length);
+  const [nx = 0, ny = 0, nz = 0] = normal.map((component) => component / length);
   const into = colour[3] < 250 ? parts.clear : parts.triangles;
   const [r, g, bl, al] = shares(colour);
   for (const [x, y, z] of [a, b, c]) into.push(x, y, z, nx, ny, nz, r, g, bl, al);

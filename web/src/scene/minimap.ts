@@ -243,8 +243,8 @@ function drawObstacles(
   pen.beginPath();
   for (const { x, y, heading, length, width, radius } of obstacles) {
     const [mx, my] = toMap(frame, side, x, y);
-    const [along, across] = [length ?? 2 * (radius ?? 0), width ?? 2 * (radius ?? 0)].map((one) => {
-      return Math.max(one * scale, least) / 2;
+    const [along, across] = [length ?? 2 * (radius ?? 0), width ?? 2 * (radius ?? 0)].map((side) => {
+      return Math.max(side * scale, least) / 2;
     }) as [number, number];
     if (radius !== null) pen.moveTo(mx + along, my);
     if (radius !== null) pen.arc(mx, my, along, 0, 2 * Math.PI);

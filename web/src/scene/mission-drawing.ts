@@ -166,7 +166,7 @@ export class MissionDrawing {
       relief.peek(),
       groundAt(0, 0),
     ];
-    if (basis.some((one, k) => one !== this.basis[k])) this.rebuild(view, wanted.tasks);
+    if (basis.some((item, k) => item !== this.basis[k])) this.rebuild(view, wanted.tasks);
     this.basis = basis;
     this.zones.view(view);
     this.marks.view(view);
@@ -191,18 +191,18 @@ export class MissionDrawing {
 
   /** The task at a screen position, if it can still be changed. */
   taskAt(matrix: Matrix, size: Size, x: number, y: number, all: boolean): string | null {
-    let [found, least]: [string | null, number] = [null, REACH_PX];
+    let [nearest, least]: [string | null, number] = [null, REACH_PX];
     const screen = [0, 0, 0];
     for (const task of layers.peek().tasks ? (this.tree?.tasks ?? []) : []) {
       if ((!all && isOver(task)) || !toScreen(matrix, task.x, task.y, groundAt(task.x, task.y), size, screen)) continue;
       const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
-      if (away < least) [found, least] = [task.name, away];
+      if (away < least) [nearest, least] = [task.name, away];
     }
-    return found;
+    return nearest;
   }
 
   dispose(): void {
-    for (const one of [this.zones, this.marks, this.outlines]) one.dispose();
+    for (const layer of [this.zones, this.marks, this.outlines]) layer.dispose();
   }
 
   private rebuild(view: ViewState, tasks: boolean): void {
@@ -233,7 +233,7 @@ export class MissionDrawing {
   /** Pending tasks at their new places. */
   private coming(tree: MissionTree, skin: Skin): Mark[] {
     return [...pendingTasks.peek()].map(([name, { x, y }]) => {
-      const task = tree.tasks.find((one) => one.name === name);
+      const task = tree.tasks.find((candidate) => candidate.name === name);
       if (task) this.shape(shifted(task, x, y), bytes(skin.amber, 150), 2);
       return { x, y, heading: task?.heading ?? null, sign: Sign.open, size: 1.2, colour: bytes(skin.amber) };
     });

@@ -25,14 +25,14 @@ export function trianglesOf(ring: readonly Place[]): number[] {
 
 /** Where the edges that cross a band meet its lower and upper border, from west to east. */
 function crossing(ring: readonly Place[], low: number, high: number): Place[] {
-  const found: Place[] = [];
+  const corners: Place[] = [];
   ring.forEach(([x, y], k) => {
     const [x1, y1] = ring[(k + 1) % ring.length] as Place;
     if (Math.min(y, y1) > low || Math.max(y, y1) < high || y === y1) return;
     const at = (level: number): number => x + ((level - y) / (y1 - y)) * (x1 - x);
-    found.push([at(low), at(high)]);
+    corners.push([at(low), at(high)]);
   });
-  return found.sort((a, b) => a[0] + a[1] - b[0] - b[1]);
+  return corners.sort((a, b) => a[0] + a[1] - b[0] - b[1]);
 }
 
 const HEAD = 0.12; // fraction of the line's length

@@ -100,7 +100,7 @@ export class ObstacleLayer {
   /** `coloured`: cones of a track, by the names of their colours. */
   constructor(obstacles: readonly ObstacleTree[], coloured: Readonly<Record<string, readonly ObstacleTree[]>> = {}) {
     for (const kind of Object.keys(SHAPES) as Kind[]) {
-      const alike = obstacles.filter((one) => one.kind === kind);
+      const alike = obstacles.filter((obstacle) => obstacle.kind === kind);
       if (alike.length > 0) this.group.add(this.mesh(SHAPES[kind](), alike));
     }
     for (const [colour, cones] of Object.entries(coloured)) {

@@ -98,7 +98,7 @@ export class PreciseState {
     const rough = poseAt(sample, row);
     const [a, b] = [this.exact(sample.from), this.exact(sample.to)];
     if (!a || !b) return rough;
-    const position = a.position.map((one, k) => one + sample.mix * ((b.position[k] as number) - one)) as Vector;
+    const position = a.position.map((start, k) => start + sample.mix * ((b.position[k] as number) - start)) as Vector;
     return { position, quaternion: mixed(a.quaternion, b.quaternion, sample.mix) };
   }
 
@@ -129,7 +129,7 @@ export class PreciseState {
 function mixed(a: Quaternion, b: Quaternion, mix: number): Quaternion {
   const dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
   const to = dot < 0 ? -mix : mix;
-  const sum = a.map((one, k) => (1 - mix) * one + to * (b[k] as number)) as Quaternion;
+  const sum = a.map((component, k) => (1 - mix) * component + to * (b[k] as number)) as Quaternion;
   const length = Math.hypot(...sum) || 1;
-  return sum.map((one) => one / length) as Quaternion;
+  return sum.map((component) => component / length) as Quaternion;
 }

@@ -62,11 +62,11 @@ export class RadioDrawing {
   private readonly area = new JammedArea();
   private readonly map = new HeatMap();
   private readonly stops = [followLinks(), followCoverage()];
-  private jammers: { place: Place; one: JammerView | SpooferView; colour: Color }[] = [];
+  private jammers: { place: Place; emitter: JammerView | SpooferView; colour: Color }[] = [];
   private edged: unknown[] = [];
 
   constructor() {
-    for (const one of [this.links, this.masts, this.ranges, this.edges]) this.group.add(one.object);
+    for (const layer of [this.links, this.masts, this.ranges, this.edges]) this.group.add(layer.object);
     this.group.add(this.area.object, this.map.object);
   }
 
@@ -115,24 +115,24 @@ export class RadioDrawing {
       names.add(name);
       words(overlay, view, name, position, cssOf(view.skin.accent));
     }
-    for (const { place, one, colour } of this.jammers) {
-      const status = statusOf(one, planOf(one));
-      words(overlay, view, status === "transmits" ? one.name : `${one.name} (${status})`, place, cssOf(colour));
+    for (const { place, emitter, colour } of this.jammers) {
+      const status = statusOf(emitter, planOf(emitter));
+      words(overlay, view, status === "transmits" ? emitter.name : `${emitter.name} (${status})`, place, cssOf(colour));
     }
   }
 
   dispose(): void {
     for (const stop of this.stops) stop();
-    for (const one of [this.links, this.masts, this.ranges, this.edges]) one.dispose();
+    for (const layer of [this.links, this.masts, this.ranges, this.edges]) layer.dispose();
     this.area.dispose();
     this.map.dispose();
   }
 
-  private drawLinks(view: ViewState, { blend, roster }: VehicleLayer, tree: RadioTree, found: LinkSet | null): void {
+  private drawLinks(view: ViewState, { blend, roster }: VehicleLayer, tree: RadioTree, newest: LinkSet | null): void {
     const ribbons = this.links;
     ribbons.clear();
     this.drawnColours = [];
-    const set = found?.roster === roster ? found : null;
+    const set = newest?.roster === roster ? newest : null;
     const [width, opacity] = linkLook(set?.count ?? 0);
     for (let k = 0; set && k < set.count; k++) {
       const [a, to] = [set.from[k] as number, set.to[k] as number];
@@ -162,17 +162,17 @@ export class RadioDrawing {
       for (const px of [5, 9]) circle(masts, position, pixels(view, position, px), 1.8, colour, 20);
     }
     this.jammers = [];
-    for (const one of shown.jamming ? [...tree.jammers, ...tree.spoofers] : []) {
-      const row = one.vehicle === null ? undefined : vehicles.roster?.rowOfName(one.vehicle);
-      const place = row === undefined ? one.position : vehicles.blend.position(row);
+    for (const emitter of shown.jamming ? [...tree.jammers, ...tree.spoofers] : []) {
+      const row = emitter.vehicle === null ? undefined : vehicles.roster?.rowOfName(emitter.vehicle);
+      const place = row === undefined ? emitter.position : vehicles.blend.position(row);
       if (!place) continue;
-      const strong = "captured" in one ? SPOOFER[view.skin.theme] : view.skin.red;
-      const skin = Number(one.active) > 0 ? strong : view.skin.faint;
-      this.jammers.push({ place, one, colour: skin });
+      const strong = "captured" in emitter ? SPOOFER[view.skin.theme] : view.skin.red;
+      const skin = Number(emitter.active) > 0 ? strong : view.skin.faint;
+      this.jammers.push({ place, emitter, colour: skin });
       const colour = bytes(skin, 255);
       const r = pixels(view, place, 11);
       const [x, y, z] = place;
-      if (one.vehicle === null) masts.add([x, y, Math.min(groundAt(x, y), z)], place, 2, colour);
+      if (emitter.vehicle === null) masts.add([x, y, Math.min(groundAt(x, y), z)], place, 2, colour);
       const corners: Place[] = [
         [x - r, y - r, z],
         [x + r, y - r, z],
@@ -195,7 +195,7 @@ export class RadioDrawing {
       const all = tree.stations.length > 0 ? 0 : MOST_RANGES / tree.fleets.length; // of each fleet
       for (const { name, radios } of tree.fleets) {
         const fleet = roster.fleet(name);
-        const range = Math.max(...radios.map((one) => one.range));
+        const range = Math.max(...radios.map((radio) => radio.range));
         for (let row = fleet?.first ?? 0; fleet && row < fleet.first + fleet.count; row++) {
           const id = roster.idAt(row);
           if (chosen.size > 0 ? !chosen.has(id ?? -1) : row - fleet.first >= all) continue;
@@ -218,7 +218,7 @@ export class RadioDrawing {
     const basis = [tree, view.skin, scenery.peek()];
     edges.view(view);
     this.area.view(view);
-    if (basis.every((one, k) => one === this.edged[k])) return;
+    if (basis.every((item, k) => item === this.edged[k])) return;
     this.edged = basis;
     edges.clear();
     this.area.hide();
@@ -226,8 +226,8 @@ export class RadioDrawing {
       const { side, power, jamming, noise } = tree;
       const grid = { ...tree, cell: tree.cell / FINER, side: FINER * (side - 1) + 1 };
       const fine = (values: readonly number[]) => refined(smoothed(values, side), side, FINER);
-      const above = fine(jamming.map((one) => one - noise));
-      const ahead = fine(jamming.map((one, k) => one - Math.max(power[k] as number, noise)));
+      const above = fine(jamming.map((level) => level - noise));
+      const ahead = fine(jamming.map((level, k) => level - Math.max(power[k] as number, noise)));
       for (const [values, width, colour] of [
         [above, 1.6, bytes(view.skin.amber, 230)],
         [ahead, 2, bytes(view.skin.red, 240)],
@@ -341,7 +341,7 @@ class HeatMap {
     this.object.visible = tree !== null;
     const { quantity } = coverageChoice.peek();
     const basis = [tree, skin.theme, quantity, scenery.peek()];
-    if (tree === null || basis.every((one, k) => one === this.drawn[k])) return;
+    if (tree === null || basis.every((item, k) => item === this.drawn[k])) return;
     this.drawn = basis;
     const table = rampTable(skin.theme);
     const colours = Array.from({ length: 17 }, (_, k) =>

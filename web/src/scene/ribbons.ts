@@ -216,7 +216,7 @@ export class Rings {
   update(view: ViewState, ringed: readonly Ringed[]): void {
     const flat = ringed.length <= FLAT ? ringed : ringed.filter(({ kind }) => kind !== "selected");
     this.ribbons.clear();
-    for (const one of flat) this.ring(one, view);
+    for (const outline of flat) this.ring(outline, view);
     this.ribbons.view(view);
     this.ribbons.show();
     this.showPoints(ringed.length <= FLAT ? [] : ringed, view);

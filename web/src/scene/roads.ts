@@ -44,10 +44,10 @@ function sideways(a: Place, b: Place, c: Place): Place {
     const length = Math.hypot(dx, dy);
     return length > 0 ? [-dy / length, dx / length] : [0, 0];
   };
-  const [one, two] = [unit(a, b), unit(b, c)];
-  const [x, y] = [one[0] + two[0], one[1] + two[1]];
-  const [first, last] = [Math.hypot(...one), Math.hypot(...two)];
-  if (first === 0 || last === 0) return first === 0 ? two : one;
+  const [into, outOf] = [unit(a, b), unit(b, c)];
+  const [x, y] = [into[0] + outOf[0], into[1] + outOf[1]];
+  const [first, last] = [Math.hypot(...into), Math.hypot(...outOf)];
+  if (first === 0 || last === 0) return first === 0 ? outOf : into;
   const square = Math.max(x * x + y * y, 1); // a hairpin of 120 degrees or more is not sharpened
   return [(2 * x) / square, (2 * y) / square];
 }

@@ -49,14 +49,14 @@ export class RouteLayer {
 
   /** The handle at a screen position; the nearest one within reach. */
   handleAt(m: Matrix, size: Size, x: number, y: number): WaypointHandle | null {
-    let [found, least]: [WaypointHandle | null, number] = [null, HANDLE_PX];
+    let [nearest, least]: [WaypointHandle | null, number] = [null, HANDLE_PX];
     const screen = [0, 0, 0];
     for (const knob of this.handles) {
       if (!toScreen(m, ...knob.at, size, screen)) continue;
       const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
-      if (away < least) [found, least] = [knob, away];
+      if (away < least) [nearest, least] = [knob, away];
     }
-    return found;
+    return nearest;
   }
 
   dispose(): void {
@@ -65,7 +65,7 @@ export class RouteLayer {
 
   private route({ fleet, points, closed }: PlannedRoute, roster: Roster, skin: Skin): void {
     const known = roster.fleet(fleet);
-    const [r, g, b] = known ? fleetColour(known).rgb.map((one) => Math.round(255 * one)) : bytes(skin.faint);
+    const [r, g, b] = known ? fleetColour(known).rgb.map((part) => Math.round(255 * part)) : bytes(skin.faint);
     const line: Rgba = [r as number, g as number, b as number, skin.theme === "dark" ? 120 : 170];
     const last = closed ? points.length : points.length - 1;
     for (let k = 0; k < last; k++) this.leg(points[k], points[(k + 1) % points.length], line, 1.6);

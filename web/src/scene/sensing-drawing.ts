@@ -33,18 +33,21 @@ export function beamDirections({ options, arrays: [array] }: ArraySensor): Float
   const { fov_deg: fov = 360, vertical_fov_deg: tall = 0, yaw_deg = 0, pitch_deg = 0 } = options;
   const step = fov === 360 ? fov / beams : fov / Math.max(beams - 1, 1);
   const first = beams > 1 ? -fov / 2 : 0;
-  const [sy, cy, sp, cp] = [yaw_deg, pitch_deg].flatMap((one) => [Math.sin(one * RAD), Math.cos(one * RAD)]) as Four;
-  const found = new Float32Array(3 * rings * beams);
+  const [sy, cy, sp, cp] = [yaw_deg, pitch_deg].flatMap((angle) => [
+    Math.sin(angle * RAD),
+    Math.cos(angle * RAD),
+  ]) as Four;
+  const directions = new Float32Array(3 * rings * beams);
   for (let ring = 0; ring < rings; ring++) {
     const rise = rings > 1 ? (-tall / 2 + (tall * ring) / (rings - 1)) * RAD : 0;
     for (let k = 0; k < beams; k++) {
       const azimuth = (first + k * step) * RAD;
       const [x, y, z] = [Math.cos(rise) * Math.cos(azimuth), Math.cos(rise) * Math.sin(azimuth), Math.sin(rise)];
       const [ahead, up] = [cp * x + sp * z, cp * z - sp * x]; // turned nose down, then left
-      found.set([cy * ahead - sy * y, sy * ahead + cy * y, up], 3 * (ring * beams + k));
+      directions.set([cy * ahead - sy * y, sy * ahead + cy * y, up], 3 * (ring * beams + k));
     }
   }
-  return found;
+  return directions;
 }
 
 type Four = [number, number, number, number];
@@ -101,13 +104,13 @@ export function conesOf({ pose, sensor, values }: Reading, which: 0 | 1): SeenCo
   const [data, wide] = [values[which] ?? [], fields.length];
   const place = (name: string): number => fields.indexOf(name);
   const [c, s, turn] = headingOf(pose);
-  const found: SeenCone[] = [];
+  const seen: SeenCone[] = [];
   for (let k = 0; (k + 1) * wide <= data.length; k++) {
     const field = (name: string): number => data[k * wide + place(name)] ?? Number.NaN;
     const [x, y] = [field("x"), field("y")];
     if (!Number.isFinite(x + y)) continue;
     const ellipse = ellipseOf(field("xx"), field("xy"), field("yy"));
-    found.push({
+    seen.push({
       x: pose[0] + c * x - s * y,
       y: pose[1] + s * x + c * y,
       colour: COLOURS[field("colour")] ?? "unknown",
@@ -115,7 +118,7 @@ export function conesOf({ pose, sensor, values }: Reading, which: 0 | 1): SeenCo
       ellipse: { ...ellipse, turn: ellipse.turn + turn },
     });
   }
-  return found;
+  return seen;
 }
 
 function headingOf([, , , x, y, z, w]: BodyPose): [number, number, number] {
@@ -318,10 +321,10 @@ export class SensingDrawing {
   }
 
   update(view: ViewState, readings: readonly Reading[], layers: Layers, time: number): void {
-    const fresh = readings.map((one) => Math.round(10 * freshness(one, time)));
+    const fresh = readings.map((reading) => Math.round(10 * freshness(reading, time)));
     const { scans, clouds, detections, truth } = layers;
     const basis = [view.skin, scans, clouds, detections, truth, ...readings, ...fresh];
-    if (basis.length !== this.basis.length || basis.some((one, k) => one !== this.basis[k])) {
+    if (basis.length !== this.basis.length || basis.some((item, k) => item !== this.basis[k])) {
       this.basis = basis;
       this.rebuild(view, readings, layers, fresh);
     }
@@ -340,7 +343,7 @@ export class SensingDrawing {
   }
 
   private rebuild(view: ViewState, readings: readonly Reading[], layers: Layers, fresh: readonly number[]): void {
-    for (const one of [this.hits, this.cloud, this.pins, this.lines]) one.clear();
+    for (const layer of [this.hits, this.cloud, this.pins, this.lines]) layer.clear();
     this.counts = { points: 0, detections: 0, truth: 0 };
     let fans = 0;
     readings.forEach((reading, k) => {
@@ -353,7 +356,7 @@ export class SensingDrawing {
       if (kind === "cones" && layers.detections) this.addDetections(reading, opacity);
     });
     this.fans.forEach((fan, k) => (fan.object.visible = k < fans));
-    for (const one of [this.hits, this.cloud, this.pins, this.lines]) one.show();
+    for (const layer of [this.hits, this.cloud, this.pins, this.lines]) layer.show();
     this.counts.points = this.hits.count + this.cloud.count;
   }
 

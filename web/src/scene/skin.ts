@@ -49,8 +49,8 @@ const OTHERWISE: Record<Theme, Record<string, string>> = {
 export function readSkin(element: Element, theme: Theme): Skin {
   const style = getComputedStyle(element);
   const colour = (name: string): Color => {
-    const given = style.getPropertyValue(`--${name}`).trim();
-    const css = /^#[0-9a-f]{6}$/i.test(given) ? given : (OTHERWISE[theme][name] ?? "#888888");
+    const colour = style.getPropertyValue(`--${name}`).trim();
+    const css = /^#[0-9a-f]{6}$/i.test(colour) ? colour : (OTHERWISE[theme][name] ?? "#888888");
     return raw(css);
   };
   const named = {
@@ -94,6 +94,6 @@ export function raw(css: string): Color {
 }
 
 export function cssOf(colour: Color, opacity = 1): string {
-  const part = (one: number) => Math.round(255 * one);
+  const part = (share: number) => Math.round(255 * share);
   return `rgb(${part(colour.r)} ${part(colour.g)} ${part(colour.b)} / ${opacity})`;
 }

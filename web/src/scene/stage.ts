@@ -138,7 +138,7 @@ export interface Stage {
   /** Translucent runs drawn beside the source instead of store.ghosts; null: store.ghosts. */
   setGhosts(ghosts: readonly FrameSource[] | null): void;
   /** Draw something more; returns a function that removes it. */
-  attach(one: Attached): () => void;
+  attach(layer: Attached): () => void;
   invalidate(): void;
   capturePng(): Promise<Blob>;
   captureStream(fps: number): MediaStream;
@@ -326,8 +326,8 @@ class WorldStage implements Stage {
     this.invalidate();
   }
 
-  attach(one: Attached): () => void {
-    const detach = this.world.attach(one);
+  attach(layer: Attached): () => void {
+    const detach = this.world.attach(layer);
     this.invalidate();
     return () => {
       detach();
@@ -425,7 +425,7 @@ class WorldStage implements Stage {
 function chosen(): unknown[] {
   const { camera, layers, colouring, selection, focus, hovered, overrides, ghosts, roster } = store;
   return [camera, layers, colouring, selection, focus, hovered, shownRoutes, overrides, ghosts, roster].map(
-    (one) => one.value,
+    (setting) => setting.value,
   );
 }
 

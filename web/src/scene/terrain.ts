@@ -66,7 +66,7 @@ function triangles(wide: number, high: number): Uint32Array {
 export function contourStep(range: number): number {
   const wanted = Math.max(range, 1e-3) / 12;
   const power = 10 ** Math.floor(Math.log10(wanted));
-  return power * ([1, 2, 5].find((one) => one * power >= wanted) ?? 10);
+  return power * ([1, 2, 5].find((digit) => digit * power >= wanted) ?? 10);
 }
 
 // drawing ------------------------------------------------------------------------------------------------------------

@@ -59,16 +59,16 @@ export function gateQuads({ gates }: TrackTree, height: Height): Surface {
 
 /** The cones as obstacles, by colour; none if they are vehicles. */
 export function trackCones({ cones, colours, colour_names, movable }: TrackTree, height: Height): ColouredCones {
-  const found: Record<string, ObstacleTree[]> = {};
-  if (movable) return found;
+  const byColour: Record<string, ObstacleTree[]> = {};
+  if (movable) return byColour;
   cones.forEach(([x, y], k) => {
     const colour = colour_names[colours[k] ?? 0] ?? "unknown";
     const [radius, tall] = colour === "big_orange" ? CONE_SIZES.big_orange : CONE_SIZES.small;
     const base = height(x, y);
     const cone = { name: colour, kind: "cone", x, y, base, top: base + tall, heading: 0, radius } as const;
-    found[colour] = [...(found[colour] ?? []), { ...cone, length: null, width: null }];
+    byColour[colour] = [...(byColour[colour] ?? []), { ...cone, length: null, width: null }];
   });
-  return found;
+  return byColour;
 }
 
 /** Whether a road is the track itself: the asphalt is drawn already. */

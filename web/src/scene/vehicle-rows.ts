@@ -67,7 +67,7 @@ export class PoseTextures {
   }
 
   private holding(frame: Frame): Slot | undefined {
-    return this.slots.find((one) => one.frame === frame);
+    return this.slots.find((slot) => slot.frame === frame);
   }
 
   /** Replace the frame that is no longer needed. */
@@ -88,7 +88,7 @@ export class PoseTextures {
   }
 
   dispose(): void {
-    for (const one of this.slots) one.texture.dispose();
+    for (const slot of this.slots) slot.texture.dispose();
   }
 }
 
@@ -231,7 +231,7 @@ function tintFleets(bytes: Uint8Array, roster: Roster, theme: Theme): void {
   const share = theme === "light" ? INK : 1;
   for (const fleet of roster.fleets) {
     const paint = coneColour(fleet);
-    const [r, g, b] = (paint ?? fleetColour(fleet).rgb).map((one) => Math.round(255 * (paint ? 1 : share) * one));
+    const [r, g, b] = (paint ?? fleetColour(fleet).rgb).map((part) => Math.round(255 * (paint ? 1 : share) * part));
     for (let row = fleet.first; row < fleet.first + fleet.count; row++) {
       bytes[4 * row] = r as number;
       bytes[4 * row + 1] = g as number;
@@ -319,7 +319,7 @@ export class Steering {
     if (from === to || Number.isNaN(after.steer)) return after;
     const before = this.at(from, row);
     const blended = (a: number, b: number): number => (Number.isNaN(a) ? b : a + mix * (b - a));
-    const travel = after.travel.map((one, k) => blended(before.travel[k] ?? Number.NaN, one));
+    const travel = after.travel.map((turned, k) => blended(before.travel[k] ?? Number.NaN, turned));
     return { steer: blended(before.steer, after.steer), rate: blended(before.rate, after.rate), travel };
   }
 

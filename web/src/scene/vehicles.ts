@@ -237,7 +237,7 @@ export class VehicleLayer {
   nearIds(): number[] {
     const ids: number[] = [];
     const most = this.few ? MOST_TRAILS : NEAR_TRAILS;
-    for (const fleet of this.roster?.fleets.filter((one) => !isProp(one)) ?? []) {
+    for (const fleet of this.roster?.fleets.filter((listed) => !isProp(listed)) ?? []) {
       const end = Math.min(fleet.first + fleet.count, this.levels.length);
       for (let row = fleet.first; row < end && ids.length < most; row++) {
         const id = this.few || this.levels[row] === DETAILED ? this.roster?.idAt(row) : undefined;
@@ -299,7 +299,7 @@ export class VehicleLayer {
       look.colouring === "fleet" ? null : sample.to,
       look.colouring === "state" ? overrides.peek() : null,
     ];
-    let fresh = basis.some((one, k) => one !== this.tinted[k]);
+    let fresh = basis.some((item, k) => item !== this.tinted[k]);
     if (fresh) tintRows(bytes, roster, sample.to, look.colouring, view.skin.theme);
     this.tinted = basis;
     const fleets = roster.fleets.map((fleet) => ({

@@ -106,9 +106,9 @@ export class World {
   }
 
   /** Draw one frame; `shadowed`: with shadows. */
-  draw(given: Sample | null, now: number, seconds: number, scale: number, shadowed = false): void {
+  draw(latest: Sample | null, now: number, seconds: number, scale: number, shadowed = false): void {
     const source = store.source.peek();
-    const sample = given && coherent(given);
+    const sample = latest && coherent(latest);
     const size = this.size();
     if (sample && source) this.beginWith(source, sample, size, now);
     const followed = sample ? this.followed(sample) : null;
@@ -117,7 +117,7 @@ export class World {
     this.dome.view(this.view);
     this.scenery.draw(this.view);
     this.ground.view(this.view, store.layers.peek().grid && !this.scenery.uneven);
-    for (const one of this.attached) one.update(this.view);
+    for (const layer of this.attached) layer.update(this.view);
     this.overlay.begin(this.view.size);
     if (sample && source) this.drawSource(source, sample);
     else this.vehicles.clear();
@@ -128,13 +128,13 @@ export class World {
   }
 
   /** Draw something more; return a function that removes it. */
-  attach(one: Attached): () => void {
-    this.attached.add(one);
-    this.scene.add(one.object);
+  attach(layer: Attached): () => void {
+    this.attached.add(layer);
+    this.scene.add(layer.object);
     return () => {
-      this.attached.delete(one);
-      this.scene.remove(one.object);
-      one.dispose();
+      this.attached.delete(layer);
+      this.scene.remove(layer.object);
+      layer.dispose();
     };
   }
 
@@ -164,7 +164,7 @@ export class World {
   }
 
   dispose(): void {
-    for (const one of [
+    for (const part of [
       this.vehicles,
       ...this.ghosts.values(),
       this.trails,
@@ -180,7 +180,7 @@ export class World {
       this.dome,
       this.ground,
     ]) {
-      one.dispose();
+      part.dispose();
     }
     this.shadows?.dispose();
     this.precise.release();
@@ -301,9 +301,9 @@ export class World {
       budget: { detailed: 60, simple: 300 },
       faded: source.standing?.peek() !== undefined && source.standing.peek() !== "",
     } as const;
-    const one = coherent(sample);
-    vehicles.take(one, source.roster.peek());
-    vehicles.update(one, source.roster.peek(), this.view, look);
+    const shown = coherent(sample);
+    vehicles.take(shown, source.roster.peek());
+    vehicles.update(shown, source.roster.peek(), this.view, look);
   }
 
   private followed(sample: Sample): Followed | null {
@@ -359,7 +359,7 @@ export class World {
     const overrides = served ? store.overrides.peek() : NO_OVERRIDES;
     const selected = store.selection.peek();
     const basis = [routes, overrides, roster, this.skin, shown, this.routes.draft, selected];
-    if (roster && basis.some((one, k) => one !== this.routed[k])) {
+    if (roster && basis.some((item, k) => item !== this.routed[k])) {
       this.routes.rebuild(routes, overrides, roster, this.skin, shown, selected);
       this.routed = basis;
     }

@@ -24,13 +24,13 @@ export const appearances = computed<ReadonlyMap<string, Appearance>>(() => {
 
 /** Presets in a scenario, for recordings that the server plays. */
 function presets(vehicles: unknown): Map<string, string> {
-  const found = new Map<string, string>();
+  const presets = new Map<string, string>();
   for (const entry of Array.isArray(vehicles) ? (vehicles as Record<string, unknown>[]) : []) {
     if (typeof entry["name"] === "string" && typeof entry["preset"] === "string") {
-      found.set(entry["name"], entry["preset"]);
+      presets.set(entry["name"], entry["preset"]);
     }
   }
-  return found;
+  return presets;
 }
 
 export const CAR_STYLES = ["sedan", "sports", "race", "formula", "driverless", "buggy"] as const;
@@ -38,7 +38,7 @@ export type CarStyle = (typeof CAR_STYLES)[number];
 
 /** The preset if it is known; otherwise by its wheelbase: a saloon, a single-seater or a buggy. */
 export function carStyle(look: Appearance | undefined): CarStyle {
-  const style = CAR_STYLES.find((one) => one === look?.preset);
+  const style = CAR_STYLES.find((known) => known === look?.preset);
   if (style) return style;
   const { cg_to_front: front, cg_to_rear: rear } = look?.dimensions ?? {};
   const wheelbase = front !== undefined && rear !== undefined ? front + rear : 2.7;

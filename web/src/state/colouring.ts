@@ -72,19 +72,19 @@ export function scalarsOf(frame: Frame, kind: ColouringKind = colouring.peek()):
   if (values === null) return null;
   const [low, high] = SPECS[kind].fixed ?? widened(kind, values);
   const { label, unit } = SPECS[kind];
-  const found: Scalars = { kind, label, unit, low, high, frame, values };
-  if (kind === "state") found.categories = CONTROL_MODES;
-  cache.set(frame, { scalars: found, overrides: overrides.peek() });
-  return found;
+  const colours: Scalars = { kind, label, unit, low, high, frame, values };
+  if (kind === "state") colours.categories = CONTROL_MODES;
+  cache.set(frame, { scalars: colours, overrides: overrides.peek() });
+  return colours;
 }
 
 function valuesOf(frame: Frame, kind: ColouringKind): Float32Array | null {
   if (kind === "altitude") return altitudes(frame); // the poses contain it
   if (kind === "state") return states(frame);
   const name = columnFor(kind, roster.peek());
-  const found = name === null ? undefined : wholeColumn(frame, name);
-  if (found === undefined) return null;
-  return found instanceof Float32Array ? found : Float32Array.from(found);
+  const column = name === null ? undefined : wholeColumn(frame, name);
+  if (column === undefined) return null;
+  return column instanceof Float32Array ? column : Float32Array.from(column);
 }
 
 function states(frame: Frame): Float32Array | null {
@@ -143,6 +143,6 @@ export function startColouring(): () => void {
 
 /** Update from an arrived frame. */
 export function colourFrame(frame: Frame): void {
-  const found = scalarsOf(frame);
-  if (found !== null) scalars.value = found;
+  const colours = scalarsOf(frame);
+  if (colours !== null) scalars.value = colours;
 }

@@ -90,14 +90,14 @@ function blocksOf(frame: Frame, start: number, length: number): ColumnBlock[] {
 
 /** All requested values of one vehicle (by id) in a frame, by column name. */
 export function valuesOf(frame: Frame, vehicle: number): Map<string, number> {
-  const found = new Map<string, number>();
+  const measured = new Map<string, number>();
   const list = listOf(frame);
   for (const { request, vehicles, values } of list ? frame.columns : []) {
     const wanted = list?.columns[request];
     if (wanted?.of !== vehicle || vehicles !== 1) continue;
-    wanted.columns.forEach((name, at) => found.set(name, values[at] ?? Number.NaN));
+    wanted.columns.forEach((name, at) => measured.set(name, values[at] ?? Number.NaN));
   }
-  return found;
+  return measured;
 }
 
 /** One column of all vehicles in a frame, in row order; undefined if not requested. */

@@ -59,25 +59,25 @@ export const shownSecond = computed(() => {
 });
 
 /** Without a schedule an emitter that is not off is on. */
-export function modeOf(one: Emitter, { schedule }: EmitterPlan): EmitterMode {
-  if (!one.on) return "off";
-  return one.scheduled && schedule !== null ? "schedule" : "on";
+export function modeOf(emitter: Emitter, { schedule }: EmitterPlan): EmitterMode {
+  if (!emitter.on) return "off";
+  return emitter.scheduled && schedule !== null ? "schedule" : "on";
 }
 
-export function statusOf(one: Emitter, plan: EmitterPlan): EmitterStatus {
-  if (Number(one.active) > 0) return "transmits";
-  const mode = modeOf(one, plan);
+export function statusOf(emitter: Emitter, plan: EmitterPlan): EmitterStatus {
+  if (Number(emitter.active) > 0) return "transmits";
+  const mode = modeOf(emitter, plan);
   if (mode === "off") return "off";
   return mode === "schedule" ? "scheduled" : "silent";
 }
 
 /** `transmits`, `off`, `scheduled from 40 s`, `scheduled, ended`, `listens`. */
-export function statusText(one: Emitter, plan: EmitterPlan, time: number): string {
-  const status = statusOf(one, plan);
+export function statusText(emitter: Emitter, plan: EmitterPlan, time: number): string {
+  const status = statusOf(emitter, plan);
   if (status === "scheduled") return scheduleText(plan.schedule ?? [], time);
   if (status !== "silent") return status;
-  if (one.position === null) return "silent: its vehicle is gone";
-  const kind = "kind" in one ? one.kind : "";
+  if (emitter.position === null) return "silent: its vehicle is gone";
+  const kind = "kind" in emitter ? emitter.kind : "";
   return kind === "follower" ? "listens" : kind === "pulsed" ? "between pulses" : "silent";
 }
 
@@ -110,11 +110,11 @@ function unitOf(hertz: number): [number, string] {
 }
 
 /** `barrage, 2.4 GHz, 17 dBm, on relays[0]`; what a recording does not have is left out. */
-export function aboutEmitter(one: Emitter, { sweep }: EmitterPlan, recorded = false): string {
-  const carried = one.vehicle === null ? [] : [`on ${one.vehicle}`];
-  const power = `${one.power.toFixed(0).replace("-", "−")} dBm`;
-  if ("captured" in one) return [power, `${formatCount(one.captured)} captured`, ...carried].join(", ");
-  const band = one.kind === "swept" && sweep ? formatBand(sweep) : formatFrequency(one.frequency);
-  const frames = one.kind === "deceptive" && !recorded ? [`${formatCount(one.false_frames)} false frames`] : [];
-  return [one.kind, band, power, ...carried, ...frames].join(", ");
+export function aboutEmitter(emitter: Emitter, { sweep }: EmitterPlan, recorded = false): string {
+  const carried = emitter.vehicle === null ? [] : [`on ${emitter.vehicle}`];
+  const power = `${emitter.power.toFixed(0).replace("-", "−")} dBm`;
+  if ("captured" in emitter) return [power, `${formatCount(emitter.captured)} captured`, ...carried].join(", ");
+  const band = emitter.kind === "swept" && sweep ? formatBand(sweep) : formatFrequency(emitter.frequency);
+  const frames = emitter.kind === "deceptive" && !recorded ? [`${formatCount(emitter.false_frames)} false frames`] : [];
+  return [emitter.kind, band, power, ...carried, ...frames].join(", ");
 }

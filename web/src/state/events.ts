@@ -32,12 +32,12 @@ export interface ContactPlace {
 
 /** Where, in which direction and how strongly things touched, from the text of an event; null without a place. */
 export function contactOf(detail: string): ContactPlace | null {
-  const found = PLACE.exec(detail)
+  const numbers = PLACE.exec(detail)
     ?.slice(1)
-    .map((one) => Number(one ?? 0));
-  if (!found?.every(Number.isFinite)) return null;
-  const [x = 0, y = 0, z = 0, nx = 0, ny = 0, nz = 0] = found;
-  const [impulse, speed] = [IMPULSE, SPEED].map((one) => Number(one.exec(detail)?.[1] ?? Number.NaN));
+    .map((number) => Number(number ?? 0));
+  if (!numbers?.every(Number.isFinite)) return null;
+  const [x = 0, y = 0, z = 0, nx = 0, ny = 0, nz = 0] = numbers;
+  const [impulse, speed] = [IMPULSE, SPEED].map((pattern) => Number(pattern.exec(detail)?.[1] ?? Number.NaN));
   return { place: [x, y, z], normal: [nx, ny, nz], impulse: impulse || 0, speed: speed ?? Number.NaN };
 }
 

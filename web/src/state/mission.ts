@@ -32,7 +32,9 @@ export function applyMission(tree: MissionTree | null): boolean {
   const before = mission.peek();
   mission.value = tree;
   if (chosenTask.peek() !== null && taskOf(tree, chosenTask.peek()) === undefined) chosenTask.value = null;
-  const waiting = [...pendingTasks.peek()].filter(([name, one]) => one.kind === "dragged" || !isThere(tree, name, one));
+  const waiting = [...pendingTasks.peek()].filter(
+    ([name, task]) => task.kind === "dragged" || !isThere(tree, name, task),
+  );
   if (waiting.length !== pendingTasks.peek().size) pendingTasks.value = new Map(waiting);
   return planOf(before) !== planOf(tree);
 }
@@ -43,9 +45,9 @@ export function clearPendingTasks(): void {
 }
 
 /** Set a task's pending place; null clears it. */
-export function addPendingTask(name: string, one: PendingTask | null): void {
+export function addPendingTask(name: string, task: PendingTask | null): void {
   const others = [...pendingTasks.peek()].filter(([other]) => other !== name);
-  pendingTasks.value = new Map(one === null ? others : [...others, [name, one]]);
+  pendingTasks.value = new Map(task === null ? others : [...others, [name, task]]);
 }
 
 function isThere(tree: MissionTree | null, name: string, { x, y }: PendingTask): boolean {

@@ -48,7 +48,7 @@ export function addPendingOverride(ids: readonly number[], behaviour: Behaviour)
   const sent = { ids: new Set(ids), description: describe(behaviour) };
   pendingOverrides.value = [...pendingOverrides.peek(), sent];
   return () => {
-    pendingOverrides.value = pendingOverrides.peek().filter((one) => one !== sent);
+    pendingOverrides.value = pendingOverrides.peek().filter((pending) => pending !== sent);
   };
 }
 

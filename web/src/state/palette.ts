@@ -26,15 +26,15 @@ export function paletteColour(number: number): Colour {
 export function fleetColours(fleets: readonly { name: string; ids: readonly (readonly number[])[] }[]): number[] {
   const firstId = (index: number): number => fleets[index]?.ids[0]?.[0] ?? Number.POSITIVE_INFINITY;
   const taken = new Set<number>();
-  const found = fleets.map(() => 0);
+  const chosen = fleets.map(() => 0);
   for (const index of [...fleets.keys()].sort((a, b) => firstId(a) - firstId(b) || a - b)) {
     const start = [...(fleets[index]?.name ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
     let tries = 0;
     while (tries < COLOURS.length && taken.has(nth(start, tries))) tries += 1;
     taken.add(nth(start, tries));
-    found[index] = nth(start, tries);
+    chosen[index] = nth(start, tries);
   }
-  return found;
+  return chosen;
 }
 
 /** The nth choice: all hues from a first one on, then their lighter variants. */

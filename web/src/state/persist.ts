@@ -27,7 +27,7 @@ function alike(now: unknown, saved: unknown): boolean {
 
 /** Missing fields keep their present values. */
 function merged<T>(now: T, saved: T): T {
-  const both = [now, saved].every((one) => typeof one === "object" && one !== null && !Array.isArray(one));
+  const both = [now, saved].every((side) => typeof side === "object" && side !== null && !Array.isArray(side));
   return both ? { ...now, ...saved } : saved;
 }
 

@@ -56,7 +56,7 @@ function mixQuaternions(from: Quaternion, to: Quaternion, mix: number, into: Qua
 export const transforms = signal<ReadonlyMap<string, TransformTree>>(new Map());
 
 export function setTransforms(list: readonly TransformTree[]): void {
-  transforms.value = new Map(list.map((one) => [one.name, one]));
+  transforms.value = new Map(list.map((transform) => [transform.name, transform]));
 }
 
 const DEEPEST = 32; // longer chains are circular

@@ -112,16 +112,16 @@ export function linksIn(
     if (receiver) add(row, vehicles + station, uplink - receiver.needed);
   }
   const count = pairs.size;
-  const found = { from: new Int32Array(count), to: new Int32Array(count), margin: new Float32Array(count) };
+  const links = { from: new Int32Array(count), to: new Int32Array(count), margin: new Float32Array(count) };
   let at = 0;
   for (const [key, margin] of pairs) {
     const higher = key % 2 ** 26;
-    found.from[at] = (key - higher) / 2 ** 26;
-    found.to[at] = higher < vehicles ? higher : -2 - (higher - vehicles);
-    found.margin[at++] = margin;
+    links.from[at] = (key - higher) / 2 ** 26;
+    links.to[at] = higher < vehicles ? higher : -2 - (higher - vehicles);
+    links.margin[at++] = margin;
   }
   const left = ranks < peers ? Math.max(0, Math.round(all / 2) - count) : 0;
-  return { roster: known, count, ...found, jammed: marked.slice(0, jammed), left };
+  return { roster: known, count, ...links, jammed: marked.slice(0, jammed), left };
 }
 
 /** Neighbours of each vehicle that are drawn, the best first, so that there are not too many links. */

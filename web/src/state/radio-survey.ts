@@ -27,7 +27,7 @@ export function followCoverage(): () => void {
     const began = performance.now();
     const { of, height } = coverageChoice.peek();
     try {
-      const answer = await call("get_coverage", { of, height, side: SIDE });
+      const answer = await call("coverage", { of, height, side: SIDE });
       if (!over) coverage.value = answer.coverage;
       redrawRadio();
       failed = false;

@@ -66,6 +66,6 @@ export function applyVisualization(mode: VisualizationTree | null | undefined): 
   const fresh = mode != null && mode.version !== version;
   version = mode?.version ?? 0;
   if (!fresh) return;
-  const changes = SHOWS.flatMap(([name, own]) => (mode[name] === null ? [] : own.map((one) => [one, mode[name]])));
+  const changes = SHOWS.flatMap(([name, own]) => (mode[name] === null ? [] : own.map((layer) => [layer, mode[name]])));
   layers.value = { ...layers.value, ...Object.fromEntries(changes) };
 }

@@ -44,8 +44,8 @@ export class Roster {
     let first = 0;
     this.number = tree.roster;
     const colours = fleetColours(tree.fleets);
-    this.fleets = tree.fleets.map((one, index) => {
-      const fleet = { ...fleetOf(one, index, first), colour: colours[index] ?? 0 };
+    this.fleets = tree.fleets.map((entry, index) => {
+      const fleet = { ...fleetOf(entry, index, first), colour: colours[index] ?? 0 };
       first += fleet.count;
       return fleet;
     });

@@ -203,9 +203,9 @@ export function showServed(recording: RecordingTree | null): void {
 function sampleBuffer(now: number): Sample | null {
   const time = playback.advance(now);
   markDrawn();
-  const found = history.around(time);
-  if (found === null) return null;
-  const [from, to] = found;
+  const samples = history.around(time);
+  if (samples === null) return null;
+  const [from, to] = samples;
   bufferRoster.value = rosters.get(from.roster) ?? Roster.empty;
   if (from === to || from.roster !== to.roster) return { from, to: from, mix: 1 };
   return { from, to, mix: Math.min((time - from.time) / (to.time - from.time), 1) };

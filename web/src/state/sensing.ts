@@ -73,18 +73,18 @@ export const fleetArrays = computed<ReadonlyMap<string, readonly ArrayTree[]>>((
 
 /** The sensors of each fleet of the shown source. */
 export const sensors = computed<ReadonlyMap<string, readonly ArraySensor[]>>(() => {
-  const found = [...fleetArrays.value].map(([name, arrays]) => [name, sensorsIn(arrays)] as const);
-  return new Map(found.filter(([, own]) => own.length > 0));
+  const sensed = [...fleetArrays.value].map(([name, arrays]) => [name, sensorsIn(arrays)] as const);
+  return new Map(sensed.filter(([, own]) => own.length > 0));
 });
 
 /** Whether any vehicle has a sensor of this kind. */
 export function hasSensor(kind: SensorKind): boolean {
-  return [...sensors.value.values()].some((own) => own.some((one) => one.kind === kind));
+  return [...sensors.value.values()].some((own) => own.some((sensor) => sensor.kind === kind));
 }
 
 /** Values of an array per vehicle. */
 export function sizeOf({ shape }: ArrayTree): number {
-  return shape.reduce((product, one) => product * one, 1);
+  return shape.reduce((product, side) => product * side, 1);
 }
 
 // requests -----------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ function chosenSensors(): Wanted[] {
   const [shown, known, fleets] = [layers.value, roster.value, sensors.value];
   if (fleets.size === 0) return [];
   const ids = [...new Set([focus.value, ...selection.value])];
-  const found: Wanted[] = [];
+  const requests: Wanted[] = [];
   let count = 0;
   for (const id of ids) {
     const row = id === null ? undefined : known.rowOfId(id);
@@ -137,9 +137,9 @@ function chosenSensors(): Wanted[] {
     const visible = own.filter(({ kind }) => LAYERS[kind].some((layer) => shown[layer]));
     if (visible.length === 0) continue;
     count += 1;
-    found.push([id, null], ...visible.map((one): Wanted => [id, one]));
+    requests.push([id, null], ...visible.map((sensor): Wanted => [id, sensor]));
   }
-  return found;
+  return requests;
 }
 
 /** The tick comes first: an array takes many values. */
@@ -164,27 +164,27 @@ export function shownReadings(time: number): readonly Reading[] {
   if (source.peek()?.kind !== "buffer") {
     return [...recent.values()].flatMap((own) => own.findLast(({ arrived }) => arrived <= time + 1e-6) ?? []);
   }
-  const found = new Map<string, Reading>();
+  const readings = new Map<string, Reading>();
   for (const frame of history.between(time - LONGEST, time)) {
     for (const { request, vehicles, values } of frame.columns) {
       const asked = listOf(frame)?.columns[request];
       const name = asked?.columns[0]?.endsWith(TICK) ? asked.columns[0].slice(0, -TICK.length) : undefined;
-      const sensor = wanted.find(([id, one]) => id === asked?.of && one !== null && one.name === name)?.[1];
+      const sensor = wanted.find(([id, array]) => id === asked?.of && array !== null && array.name === name)?.[1];
       const reading = sensor && vehicles === 1 ? readingOf(frame, Number(asked?.of), sensor, values) : null;
-      if (reading) found.set(`${reading.vehicle}/${sensor?.name}`, reading);
+      if (reading) readings.set(`${reading.vehicle}/${sensor?.name}`, reading);
     }
   }
-  return [...found.values()];
+  return [...readings.values()];
 }
 
 /** Null before the first sample. */
 function readingOf(frame: Frame, vehicle: number, sensor: ArraySensor, data: ArrayLike<number>): Reading | null {
   const time = (data[0] ?? Number.NaN) / (source.peek()?.rate ?? clock.peek().rate);
   const sizes = sensor.arrays.map(sizeOf);
-  if (!(time >= 0) || data.length !== 1 + sizes.reduce((sum, one) => sum + one, 0)) return null;
+  if (!(time >= 0) || data.length !== 1 + sizes.reduce((sum, size) => sum + size, 0)) return null;
   const pose = poseAt(frame, vehicle, time);
   if (pose === null) return null;
-  const starts = sizes.map((_, k) => sizes.slice(0, k).reduce((sum, one) => sum + one, 1));
+  const starts = sizes.map((_, k) => sizes.slice(0, k).reduce((sum, size) => sum + size, 1));
   const values = starts.map((start, k) => (data as Float32Array).subarray(start, start + (sizes[k] as number)));
   return { vehicle, sensor, time, arrived: frame.time, pose, values };
 }
@@ -197,9 +197,9 @@ function poseAt(frame: Frame, vehicle: number, time: number): BodyPose | null {
   if (!a || !b) return a ?? b ?? poseIn(frame, vehicle);
   const share = to.time > from.time ? Math.min(Math.max((time - from.time) / (to.time - from.time), 0), 1) : 1;
   const sign = a[3] * b[3] + a[4] * b[4] + a[5] * b[5] + a[6] * b[6] < 0 ? -1 : 1; // the shorter way
-  const mixed = a.map((one, k) => (1 - share) * one + share * (k < 3 ? 1 : sign) * (b[k] as number));
+  const mixed = a.map((component, k) => (1 - share) * component + share * (k < 3 ? 1 : sign) * (b[k] as number));
   const length = Math.hypot(...mixed.slice(3));
-  return mixed.map((one, k) => (k < 3 ? one : one / length)) as unknown as BodyPose;
+  return mixed.map((component, k) => (k < 3 ? component : component / length)) as unknown as BodyPose;
 }
 
 function poseIn(frame: Frame, vehicle: number): BodyPose | null {

@@ -178,13 +178,13 @@ export class Session {
     void this.requestAutopilots();
     void this.requestStandings();
     void this.requestRadio();
-    void optional(async () => applyScenery((await this.server.request("get_scenery", { side: SIDE })).scenery));
+    void optional(async () => applyScenery((await this.server.request("scenery", { side: SIDE })).scenery));
     void optional(async () => setTransforms((await this.server.request("get_frames", {})).frames));
   }
 
   /** Return the number of vehicles. */
   private async requestMetadata(): Promise<number> {
-    const tree = await this.server.request("get_metadata", {});
+    const tree = await this.server.request("metadata", {});
     metadata.value = tree;
     clockFromMetadata(tree);
     showServed(tree.recording);
@@ -199,26 +199,26 @@ export class Session {
 
   private requestEvents(): Promise<void> {
     const all = metadata.peek()?.recording?.events;
-    return optional(async () => addEvents(all ?? (await this.server.request("get_events", { since: 0 })).events));
+    return optional(async () => addEvents(all ?? (await this.server.request("events", { since: 0 })).events));
   }
 
   private requestMission(): Promise<void> {
     return optional(async () => {
       clearPendingTasks();
-      applyMission((await this.server.request("get_mission", {})).mission);
+      applyMission((await this.server.request("mission", {})).mission);
     });
   }
 
   private requestAutopilots(): Promise<void> {
-    return optional(async () => applyAutopilots((await this.server.request("get_autopilots", {})).autopilots));
+    return optional(async () => applyAutopilots((await this.server.request("autopilots", {})).autopilots));
   }
 
   private requestStandings(): Promise<void> {
-    return optional(async () => applyStandings((await this.server.request("get_standings", {})).standings));
+    return optional(async () => applyStandings((await this.server.request("standings", {})).standings));
   }
 
   private requestRadio(): Promise<void> {
-    return optional(async () => applyRadio((await this.server.request("get_radio", {})).radio));
+    return optional(async () => applyRadio((await this.server.request("radio_view", {})).radio));
   }
 
   private requestPlansSoon(): void {
@@ -228,10 +228,10 @@ export class Session {
 
   private async requestPlans(): Promise<void> {
     await optional(async () => {
-      routes.value = (await this.server.request("get_routes", {})).routes;
+      routes.value = (await this.server.request("routes", {})).routes;
     });
     await optional(async () => {
-      overrides.value = (await this.server.request("get_overrides", {})).overrides;
+      overrides.value = (await this.server.request("overrides", {})).overrides;
     });
   }
 }

@@ -129,9 +129,11 @@ export function chooseCone(k: number): void {
 
 /** A cone that was moved is where it was put: the covariance of a measurement no longer holds. */
 export function movedCone(from: TrackDraft, k: number, x: number, y: number): TrackDraft {
-  const next = { ...from, cones: from.cones.map((one, at) => (at === k ? ([round(x), round(y)] as const) : one)) };
+  const next = { ...from, cones: from.cones.map((cone, at) => (at === k ? ([round(x), round(y)] as const) : cone)) };
   const { covariances } = from;
-  return covariances ? { ...next, covariances: covariances.map((one, at) => (at === k ? EXACT : one)) } : next;
+  return covariances
+    ? { ...next, covariances: covariances.map((covariance, at) => (at === k ? EXACT : covariance)) }
+    : next;
 }
 
 export function removeCone(k: number): void {
@@ -150,7 +152,7 @@ export function chooseColour(next: ConeColour): void {
   const [k, now] = [chosenCone.peek(), draft.peek()];
   if (k === placed) chosenCone.value = null;
   else if (k !== null && now.colours[k] !== next) {
-    edit({ ...now, colours: now.colours.map((one, at) => (at === k ? next : one)) });
+    edit({ ...now, colours: now.colours.map((colour, at) => (at === k ? next : colour)) });
   }
 }
 
@@ -207,7 +209,7 @@ function show(): void {
     ...lines,
     start,
     cones,
-    colours: colours.map((one) => CONE_COLOURS.indexOf(one)),
+    colours: colours.map((colour) => CONE_COLOURS.indexOf(colour)),
     colour_names: CONE_COLOURS,
     movable: false,
   };
@@ -227,9 +229,9 @@ export async function trackText(format: TrackFormat): Promise<string> {
 export async function openTrackFile(file: File): Promise<boolean> {
   forgetFile();
   try {
-    const found = await readTrackFile(file);
-    const { cones, colours, covariances, start, notes } = found;
-    format.value = found.format;
+    const read = await readTrackFile(file);
+    const { cones, colours, covariances, start, notes } = read;
+    format.value = read.format;
     fileNotes.value = notes;
     chosenCone.value = null;
     forgetCheck();

@@ -169,7 +169,7 @@ export interface ArrayTree {
   options: Readonly<Record<string, number>>;
 }
 
-/** A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like. */
+/** A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like. `parameters` are in the units of the model, null if not finite; those in `varying` differ between vehicles. */
 export interface FleetInfoTree {
   name: string;
   count: number;
@@ -183,6 +183,8 @@ export interface FleetInfoTree {
   columns: readonly ColumnTree[];
   arrays: readonly ArrayTree[];
   sensors: readonly string[];
+  parameters: Readonly<Record<string, number | null>>;
+  varying: readonly string[];
 }
 
 /** An event. */
@@ -212,7 +214,7 @@ export interface RecordingTree {
   events: readonly EventRecord[];
 }
 
-/** The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller. */
+/** The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller. `web` is the address of the page: {port}. */
 export interface MetadataTree {
   name: string;
   description: string;
@@ -229,6 +231,7 @@ export interface MetadataTree {
   scenario: Readonly<Record<string, unknown>>;
   fleets: readonly FleetInfoTree[];
   recording: RecordingTree | null;
+  web: Readonly<Record<string, number>> | null;
 }
 
 /** Every column of one vehicle; `state` is that of its model, `columns` has the names and meanings of frames. */
@@ -896,25 +899,12 @@ export interface Methods {
   add_task: { params: { task: Readonly<Record<string, unknown>> }; result: Moment };
   /** Add a no-fly zone to the mission. */
   add_zone: { params: { zone: Readonly<Record<string, unknown>> }; result: Moment };
-  /** Give each fleet or station a channel; links follow with the next update. */
-  allocate_channels: {
-    params: { groups: readonly string[]; channels: readonly number[]; method?: string };
-    result: Moment;
-  };
   /** Arm or disarm a drone. */
   arm_drone: { params: { vehicle_id?: number; vehicle?: string | number; armed: boolean }; result: Moment };
-  /** Assign a task to each vehicle by CBBA over a copy of the channel. Ticks do not wait; the run is unchanged. */
-  assign_over_radio: {
-    params: {
-      vehicles: readonly (string | number)[];
-      cost: readonly (readonly number[])[];
-      period?: number;
-      rounds?: number;
-    };
-    result: { assignment: NegotiatedAssignment };
-  };
   /** Authenticate with the token; any other request may contain it in a field `token` instead. */
   authenticate: { params: { token: string }; result: Empty };
+  /** Return the vehicles with autopilots: system, link, mode and waypoints of each. */
+  autopilots: { params: Empty; result: { autopilots: readonly AutopilotTree[] } };
   /** Return the errors of a scenario, with line and column, without running it. */
   check_scenario: { params: { text: string }; result: { problems: readonly ProblemTree[] } };
   /** Return the track of cones, or why they form none, and the rules of Formula Student that it breaks. */
@@ -930,6 +920,19 @@ export interface Methods {
   clear_all_robots: { params: Empty; result: Removed };
   /** Remove everything drawn in the namespace `debug`. */
   clear_debug: { params: Empty; result: Moment };
+  /** Return received power, SINR, jamming and PER on a grid. Another thread computes it; ticks do not wait. */
+  coverage: {
+    params: {
+      of?: string | null;
+      receiver?: string | null;
+      x?: number | null;
+      y?: number | null;
+      size?: number | null;
+      side?: number;
+      height?: number;
+    };
+    result: { coverage: CoverageGrid };
+  };
   /** Disable a vehicle of the mission permanently; others take over its tasks. */
   damage_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
   /** Remove markers of a namespace, a whole namespace, or all markers. */
@@ -960,97 +963,36 @@ export interface Methods {
     params: { vehicle_id?: number; vehicle?: string | number; driving?: boolean; take_over?: boolean };
     result: Moment;
   };
+  /** Return the events after a number, oldest first. */
+  events: { params: { since?: number }; result: { events: readonly EventRecord[] } };
   /** Return the poses of up to 10,000 vehicles, fleet by fleet. */
   get_all_states: { params: { vehicles?: readonly (string | number)[] | null; frame?: FrameName }; result: StatesTree };
-  /** Return the vehicles with autopilots: system, link, mode and waypoints of each. */
-  get_autopilots: { params: Empty; result: { autopilots: readonly AutopilotTree[] } };
-  /** Return received power, SINR, jamming and PER on a grid. Another thread computes it; ticks do not wait. */
-  get_coverage: {
-    params: {
-      of?: string | null;
-      receiver?: string | null;
-      x?: number | null;
-      y?: number | null;
-      size?: number | null;
-      side?: number;
-      height?: number;
-    };
-    result: { coverage: CoverageGrid };
-  };
-  /** Return the events after a number, oldest first. */
-  get_events: { params: { since?: number }; result: { events: readonly EventRecord[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
-  /** Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz. */
-  get_heard: { params: { name: string | number }; result: { states: readonly Readonly<Record<string, unknown>>[] } };
-  /** Return the jammers, in the order of their names; none without radio. */
-  get_jammers: { params: Empty; result: { jammers: readonly JammerView[] } };
-  /** Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait. */
-  get_levels: {
-    params: { places: readonly (readonly number[])[]; of?: string | number | null; receiver?: string | number | null };
-    result: { levels: HeardLevels };
-  };
-  /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
-  get_link: { params: { source: string | number; to: string | number }; result: { link: LinkBudget } };
-  /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
-  get_metadata: { params: Empty; result: MetadataTree };
-  /** Return the mission, in m east and north; null without one. */
-  get_mission: { params: Empty; result: { mission: MissionTree | null } };
-  /** Return the noise of every receiver, dBm, in the order of their numbers. */
-  get_noise: { params: Empty; result: { noise: readonly number[] } };
-  /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
-  get_overrides: { params: Empty; result: { overrides: readonly BehaviourOverride[] } };
-  /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
-  get_radio: { params: Empty; result: { radio: RadioTree | null } };
-  /** Return the counts of commands that went to a vehicle or fleet over the radio. */
-  get_radio_commands: {
-    params: { vehicle_id?: number; vehicle?: string | number };
-    result: { traffic: CommandTraffic };
-  };
-  /** Return counts of links at the last update, and a bound of the interference that is left out. */
-  get_radio_report: { params: Empty; result: { report: RadioReport } };
-  /** Return the newest state of a vehicle that has arrived at its station over the radio, with its age. */
-  get_radio_telemetry: {
-    params: { vehicle_id?: number; vehicle?: string | number };
-    result: { telemetry: VehicleTelemetry };
-  };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
-  /** Return the paths and points that vehicles follow, in m east, north and up. */
-  get_routes: { params: Empty; result: { routes: readonly PlannedRoute[] } };
-  /** Return the YAML text of the running scenario; the original text if it was loaded from a file. */
-  get_running_scenario: { params: Empty; result: ScenarioText };
   /** Return the YAML text of a bundled scenario. */
   get_scenario: { params: { name: string }; result: ScenarioText };
-  /** Return the ground, on a grid, static obstacles, and roads. */
-  get_scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
   /** Return the JSON schema of scenarios, for editors. */
   get_schema: { params: Empty; result: Readonly<Record<string, unknown>> };
-  /** Return columns of a vehicle over a whole recording. A live simulation refuses. */
-  get_series: {
-    params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
-    result: SeriesTree;
-  };
-  /** Return the power by frequency at a receiver. Another thread computes it; ticks do not wait. */
-  get_spectrum: { params: { receiver: string; span?: number | null; bins?: number }; result: { spectrum: Spectrum } };
-  /** Return the spoofers of satellite navigation, in the order of their names; none without radio. */
-  get_spoofers: { params: Empty; result: { spoofers: readonly SpooferView[] } };
-  /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
-  get_standings: { params: Empty; result: { standings: StandingsTree | null } };
   /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
-  /** Return the ground stations, in the order of their names. */
-  get_stations: { params: Empty; result: { stations: readonly Station[] } };
-  /** Return the race track: cones, boundaries, middle line, gates; null without one. */
-  get_track: { params: Empty; result: { track: TrackTree | null } };
   /** Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
+  /** Return the jammers, in the order of their names; none without radio. */
+  jammers: { params: Empty; result: { jammers: readonly JammerView[] } };
+  /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
+  link_budget: { params: { source: string | number; to: string | number }; result: { link: LinkBudget } };
   /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
   list_models: { params: Empty; result: { models: readonly ModelTree[] } };
   /** Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture. */
   list_scenarios: { params: Empty; result: { scenarios: readonly ScenarioCardTree[] } };
   /** End the run and start another on the same addresses; clients reconnect. Refused if it has errors. */
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Empty };
+  /** Return the scenario, the clock, and the fleets with their inputs, columns, sensors and parameters. */
+  metadata: { params: Empty; result: MetadataTree };
+  /** Return the mission, in m east and north; null without one. */
+  mission: { params: Empty; result: { mission: MissionTree | null } };
   /** Move a task of the mission. */
   move_task: { params: { name: string; x: number; y: number }; result: Moment };
   /** Override the behaviour of vehicles. */
@@ -1058,19 +1000,49 @@ export interface Methods {
     params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
     result: Moment;
   };
+  /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
+  overrides: { params: Empty; result: { overrides: readonly BehaviourOverride[] } };
   /** Pause the run; `step` still works. */
   pause: { params: Empty; result: Moment };
   /** Return the simulation's clock as known to the hub, and the preparation in progress. */
   ping: { params: Empty; result: Pong };
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
+  /** Give each fleet or station a channel; links follow with the next update. */
+  radio_allocate: {
+    params: { groups: readonly string[]; channels: readonly number[]; method?: string };
+    result: Moment;
+  };
+  /** Assign a task to each vehicle by CBBA over a copy of the channel. Ticks do not wait; the run is unchanged. */
+  radio_assign: {
+    params: {
+      vehicles: readonly (string | number)[];
+      cost: readonly (readonly number[])[];
+      period?: number;
+      rounds?: number;
+    };
+    result: { assignment: NegotiatedAssignment };
+  };
+  /** Return the counts of commands that went to a vehicle or fleet over the radio. */
+  radio_commands: { params: { vehicle_id?: number; vehicle?: string | number }; result: { traffic: CommandTraffic } };
+  /** Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz. */
+  radio_heard: { params: { name: string | number }; result: { states: readonly Readonly<Record<string, unknown>>[] } };
+  /** Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait. */
+  radio_levels: {
+    params: { places: readonly (readonly number[])[]; of?: string | number | null; receiver?: string | number | null };
+    result: { levels: HeardLevels };
+  };
   /** Return the network of the radio links: components, articulation points, bridges. */
   radio_network: { params: Empty; result: { network: NetworkSummary } };
+  /** Return the noise of every receiver, dBm, in the order of their numbers. */
+  radio_noise: { params: Empty; result: { noise: readonly number[] } };
   /** Return the newest messages that a vehicle or station has received, oldest first. */
   radio_received: {
     params: { name: string | number; since?: number };
     result: { messages: readonly RadioMessageTree[] };
   };
+  /** Return counts of links at the last update, and a bound of the interference that is left out. */
+  radio_report: { params: Empty; result: { report: RadioReport } };
   /** Send a message over the simulated radio. */
   radio_send: {
     params: {
@@ -1086,8 +1058,17 @@ export interface Methods {
   };
   /** Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission, mavlink. */
   radio_services: { params: Empty; result: { services: Readonly<Record<string, ServiceTraffic>> } };
+  /** Return the ground stations, in the order of their names. */
+  radio_stations: { params: Empty; result: { stations: readonly Station[] } };
+  /** Return the newest state of a vehicle that has arrived at its station over the radio, with its age. */
+  radio_telemetry: {
+    params: { vehicle_id?: number; vehicle?: string | number };
+    result: { telemetry: VehicleTelemetry };
+  };
   /** Return counters of messages: sent, delivered, dropped by reason. */
   radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
+  /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
+  radio_view: { params: Empty; result: { radio: RadioTree | null } };
   /** Return the cones and the start pose of a track file; an error has line and column. */
   read_track: { params: { text: string; name?: string }; result: { file: TrackFileTree } };
   /** Release the clock that a step has taken; time advances again, unless the run was paused. */
@@ -1102,8 +1083,19 @@ export interface Methods {
   reset: { params: { seed?: number | null }; result: Moment };
   /** Resume the run. */
   resume: { params: Empty; result: Moment };
+  /** Return the paths and points that vehicles follow, in m east, north and up. */
+  routes: { params: Empty; result: { routes: readonly PlannedRoute[] } };
+  /** Return the YAML text of the running scenario; the original text if it was loaded from a file. */
+  running_scenario: { params: Empty; result: ScenarioText };
+  /** Return the ground, on a grid, static obstacles, and roads. */
+  scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
   /** Jump within the recording that is played and return the new position. A live simulation refuses. */
   seek: { params: { position: number }; result: { position: number } };
+  /** Return columns of a vehicle over a whole recording. A live simulation refuses. */
+  series: {
+    params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
+    result: SeriesTree;
+  };
   /** Change the columns sent; frames with these columns have the returned number. */
   set_columns: { params: { columns: readonly WantedColumns[] }; result: { wanted: number } };
   /** Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay. */
@@ -1143,8 +1135,6 @@ export interface Methods {
     };
     result: Moment;
   };
-  /** Show or hide the markers of a namespace, for every client. */
-  set_marker_visibility: { params: { namespace: string; visible?: boolean }; result: Moment };
   /** Set the pace of the run. */
   set_pace: { params: { pace: number }; result: Moment };
   /** Change the rate of groups of frames; return the granted rate. */
@@ -1173,6 +1163,8 @@ export interface Methods {
     };
     result: { mode: VisualizationTree };
   };
+  /** Show or hide the markers of a namespace, for every client. */
+  show_markers: { params: { namespace: string; visible?: boolean }; result: Moment };
   /** Advance by exactly this many ticks, then answer. The client then owns the clock. */
   simulation_step: { params: { ticks?: number }; result: Moment };
   /** Add a quadrotor, disarmed and in angle mode; return its name and id. */
@@ -1206,6 +1198,12 @@ export interface Methods {
     };
     result: Spawned;
   };
+  /** Return the power by frequency at a receiver. Another thread computes it; ticks do not wait. */
+  spectrum: { params: { receiver: string; span?: number | null; bins?: number }; result: { spectrum: Spectrum } };
+  /** Return the spoofers of satellite navigation, in the order of their names; none without radio. */
+  spoofers: { params: Empty; result: { spoofers: readonly SpooferView[] } };
+  /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
+  standings: { params: Empty; result: { standings: StandingsTree | null } };
   /** Start sending frames, replacing an earlier subscription; return the granted rate and the roster. */
   subscribe: {
     params: {
@@ -1218,6 +1216,8 @@ export interface Methods {
     };
     result: Subscribed;
   };
+  /** Return the race track: cones, boundaries, middle line, gates; null without one. */
+  track: { params: Empty; result: { track: TrackTree | null } };
   /** Stop sending frames. */
   unsubscribe: { params: Empty; result: Empty };
   /** Return the text of a track file with these cones; `lanes` needs cones that form a track. */
@@ -1237,24 +1237,24 @@ export interface Methods {
 export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "add_task",
   "add_zone",
-  "assign_over_radio",
   "check_scenario",
   "check_track",
+  "coverage",
   "damage_vehicle",
-  "get_coverage",
-  "get_levels",
-  "get_series",
-  "get_spectrum",
   "load_scenario",
   "move_task",
   "override",
+  "radio_assign",
+  "radio_levels",
   "read_track",
   "remove_task",
   "remove_zone",
   "reset",
+  "series",
   "set_jammer",
   "set_spoofer",
   "simulation_step",
   "spawn_robots",
+  "spectrum",
   "write_track",
 ]);

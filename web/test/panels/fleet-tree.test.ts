@@ -42,9 +42,9 @@ describe("tree lines", () => {
 
   it("finds fleets by kind and vehicles by name", () => {
     expect(treeLines(roster, new Set(), "QUAD").count).toBe(1);
-    const found = treeLines(roster, new Set(), "scouts[9999");
-    expect(found.found).toBe(11); // 9999 and 99990 to 99999
-    expect(found.count).toBe(12);
+    const lines = treeLines(roster, new Set(), "scouts[9999");
+    expect(lines.hits).toBe(11); // 9999 and 99990 to 99999
+    expect(lines.count).toBe(12);
     expect(treeLines(roster, new Set(), "unknown").count).toBe(0);
   });
 });
@@ -70,7 +70,7 @@ describe("props", () => {
 
   it("come last, as one line", () => {
     const lines = treeLines(race, new Set(), "");
-    expect([lines.count, lines.found]).toEqual([2, 107]);
+    expect([lines.count, lines.hits]).toEqual([2, 107]);
     expect(lines.at(0)?.fleet.name).toBe("cars");
     expect(lines.at(1)?.fleet).toMatchObject({ count: 105, model: "cones, crates", kind: "cone" });
     const opened = treeLines(race, new Set(["all props"]), "");
@@ -79,7 +79,7 @@ describe("props", () => {
   });
 
   it("are found by their fleets", () => {
-    expect(treeLines(race, new Set(), "cone_7").found).toBe(11); // 7 and 70 to 79
+    expect(treeLines(race, new Set(), "cone_7").hits).toBe(11); // 7 and 70 to 79
     expect(treeLines(race, new Set(), "c").at(0)?.fleet.name).toBe("cars");
   });
 

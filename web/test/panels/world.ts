@@ -77,6 +77,7 @@ const about = {
   scenario: {},
   fleets: [],
   recording: null,
+  web: null,
 } satisfies MetadataTree;
 
 options.requestAnimationFrame = queueMicrotask; // effects run immediately, not after the next frame

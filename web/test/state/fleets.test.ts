@@ -42,6 +42,8 @@ it("knows manual control, overrides and disarmed vehicles", () => {
     columns: [],
     arrays: [],
     sensors: [],
+    parameters: {},
+    varying: [],
     preset: null,
     dimensions: {},
   };

@@ -39,15 +39,15 @@ beforeEach(async () => {
   sent = [];
   answers = {
     authenticate: {},
-    get_metadata: { ...metadataTree, fleets: [{ name: "red", count: 1 }] },
-    get_events: { events: [] },
+    metadata: { ...metadataTree, fleets: [{ name: "red", count: 1 }] },
+    events: { events: [] },
     subscribe: { roster: 1, fleets: [fleet], rate: 60, wanted: 5 },
     set_columns: { wanted: 6 },
     set_rate: { rate: 30 },
-    get_routes: { routes: [{ fleet: "red" }] },
-    get_overrides: new Error("unknown method", { cause: -32601 }),
+    routes: { routes: [{ fleet: "red" }] },
+    overrides: new Error("unknown method", { cause: -32601 }),
     get_frames: { frames: [] },
-    get_autopilots: { autopilots: [] },
+    autopilots: { autopilots: [] },
   };
   port = {
     onmessage: null,
@@ -74,17 +74,17 @@ async function open(): Promise<void> {
 it("opens with metadata and subscription, then the rest; an unknown method is no error", async () => {
   await open();
   expect(requests().map(({ method }) => method)).toEqual([
-    "get_metadata",
+    "metadata",
     "subscribe",
-    "get_events",
-    "get_mission",
-    "get_routes",
-    "get_autopilots",
-    "get_standings",
-    "get_radio",
-    "get_scenery",
+    "events",
+    "mission",
+    "routes",
+    "autopilots",
+    "standings",
+    "radio_view",
+    "scenery",
     "get_frames",
-    "get_overrides",
+    "overrides",
   ]);
   expect(requests()[1]?.params).toMatchObject({
     rate: 60,
@@ -97,7 +97,7 @@ it("opens with metadata and subscription, then the rest; an unknown method is no
 });
 
 it("shows what the server prepares, and waits for it", async () => {
-  const { get_metadata, ...others } = answers;
+  const { metadata, ...others } = answers;
   answers = others;
   await open();
   expect(connection.value).toEqual({ state: "connecting" });
@@ -109,7 +109,7 @@ it("shows what the server prepares, and waits for it", async () => {
   expect(sent.filter(({ kind }) => kind === "drop")).toEqual([]);
   say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "" } } });
   expect(connection.value).toEqual({ state: "connecting" });
-  say({ kind: "json", message: { jsonrpc: "2.0", id: requests()[0]?.id, result: get_metadata } });
+  say({ kind: "json", message: { jsonrpc: "2.0", id: requests()[0]?.id, result: metadata } });
   await settle();
   expect(connection.value).toEqual({ state: "open" });
   expect(await early).toEqual({});
@@ -178,26 +178,26 @@ it("says which scenario starts while the server is away, for a minute", async ()
 it("has all events of a recording at once", async () => {
   const event = { number: 1, tick: 50, kind: "lap", subject: "red", detail: "" };
   const recording = { path: "run.mcap", start: 0, position: 0, duration: 9, events: [event, { ...event, number: 2 }] };
-  answers["get_metadata"] = { ...metadataTree, recording, fleets: [] };
+  answers["metadata"] = { ...metadataTree, recording, fleets: [] };
   await open();
   expect(events.value.map(({ number, time }) => [number, time])).toEqual([
     [1, 0.5],
     [2, 0.5],
   ]);
-  expect(requests().map(({ method }) => method)).not.toContain("get_events");
+  expect(requests().map(({ method }) => method)).not.toContain("events");
   say({ kind: "events", events: [{ ...event, detail: "played" }] });
   expect(events.value[0]?.detail).toBe("");
 });
 
 it("retries when the server opens but does not respond", async () => {
-  delete answers["get_metadata"];
+  delete answers["metadata"];
   await open();
   await vi.advanceTimersByTimeAsync(10_000);
   expect(sent.at(-1)?.kind).toBe("drop");
   say({ kind: "lost", reason: "connection lost", wait: 500 });
   expect(connection.value).toMatchObject({
     state: "lost",
-    reason: "get_metadata: no response from the server within 10 s; retrying in 0.5 s",
+    reason: "metadata: no response from the server within 10 s; retrying in 0.5 s",
   });
 });
 
@@ -210,11 +210,11 @@ it("queues calls while connecting", async () => {
 });
 
 it("stops when a token is needed, and continues with one", async () => {
-  answers["get_metadata"] = new Error("a token is needed", { cause: -32001 });
+  answers["metadata"] = new Error("a token is needed", { cause: -32001 });
   await open();
   expect(connection.value).toEqual({ state: "refused", reason: "this server requires a token" });
   expect(sent.some(({ kind }) => kind === "hold")).toBe(true);
-  answers["get_metadata"] = { ...metadataTree, fleets: [] };
+  answers["metadata"] = { ...metadataTree, fleets: [] };
   server.useToken("secret");
   expect(sent.at(-1)?.kind).toBe("again");
   await open();
@@ -232,7 +232,7 @@ it("requests metadata again for unknown fleets, and routes after overrides", asy
     events: [1, 2, 3].map((number) => ({ number, tick: 50, kind: "ordered", subject: "red", detail: "" })),
   });
   await vi.advanceTimersByTimeAsync(300);
-  expect(requests().map(({ method }) => method)).toEqual(["get_metadata", "get_routes", "get_overrides"]);
+  expect(requests().map(({ method }) => method)).toEqual(["metadata", "routes", "overrides"]);
   expect(events.value.map(({ time }) => time)).toEqual([0.5, 0.5, 0.5]);
 });
 

@@ -11,7 +11,7 @@ functions; `estimate` is a row of Estimate, `dt` the s since the last control pe
 from math import pi, radians
 
 from paddock.autopilot.estimate import ESTIMATE_COLUMN
-from paddock.autopilot.group import ARMED, control_kernel
+from paddock.autopilot.group import ARMED, ControlRows, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import Floats
 from paddock.compute.math import absolute, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan, wrap_angle
@@ -384,31 +384,18 @@ def learn_hover_thrust(setpoint: Floats, memory: Floats, estimate: Floats, dt: f
         memory[HOVER] = clamp(GRAVITY * memory[MEAN_SHARE] / memory[MEAN_FORCE], 0.03, 0.9)
 
 
-def control_copter_row(
-    status: Floats,
-    setpoint: Floats,
-    gains: Floats,
-    memory: Floats,
-    estimate: Floats,
-    sensors: Floats,
-    dt: float,
-    commands: Floats,
-) -> None:
-    """Run one control period of a copter; motors stop while disarmed. Arguments: see `ControlLoop`."""
+def control_copter_row(rows: ControlRows, dt: float) -> None:
+    """Run one control period, dt s after the last; while disarmed, motors stop but one that is tested."""
+    setpoint, armed, commands = rows.setpoint, rows.status[ARMED] != 0.0, rows.commands
     tested = setpoint[SPOOL] == TEST
-    if status[ARMED] == 0.0 or tested:
+    if not armed or tested:
         setpoint[SPOOL] = STOP
-    control_copter(setpoint, gains, memory, estimate, dt, commands[1:5])
-    if tested and status[ARMED] == 0.0:
-        run_motor_test(setpoint, commands)
-
-
-def run_motor_test(setpoint: Floats, commands: Floats) -> None:
-    """Turn the tested motor at the share of the setpoint."""
-    setpoint[SPOOL], commands[0] = TEST, 1.0
-    for motor in range(1, 5):
-        if setpoint[TEST_MOTOR] == motor:
-            commands[motor] = clamp(setpoint[SHARE], 0.0, 1.0)
+    control_copter(setpoint, rows.gains, rows.memory, rows.estimate, dt, commands[1:5])
+    if tested and not armed:
+        setpoint[SPOOL], commands[0] = TEST, 1.0
+        for motor in range(1, 5):
+            if setpoint[TEST_MOTOR] == motor:
+                commands[motor] = clamp(setpoint[SHARE], 0.0, 1.0)
 
 
 copter_control = control_kernel(control_copter_row)

@@ -87,9 +87,9 @@ class CopterTrack:
         self.north, self.east, self.vn, self.ve = estimate.north, estimate.east, estimate.vn, estimate.ve
         self.an = self.ae = 0.0
 
-    def shift(self, north: float, east: float, down: float) -> None:
+    def shift(self, offset: Ned) -> None:
         """Move along with a jump of the estimate by m."""
-        self.row[TRACK : TRACK + 3] += (north, east, down)
+        self.row[TRACK : TRACK + 3] += offset
 
     @property
     def speed(self) -> float:

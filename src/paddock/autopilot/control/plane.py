@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from paddock.autopilot.estimate import ESTIMATE_COLUMN
-from paddock.autopilot.group import ARMED, control_kernel
+from paddock.autopilot.group import ARMED, ControlRows, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import COLUMN, MOTORS, Floats
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
@@ -42,19 +42,6 @@ class TecsGains(NamedTuple):
     slowest: float  # m/s
 
 
-class TecsDemand(NamedTuple):
-    """What is wanted."""
-
-    height: float  # m
-    speed: float  # m/s
-    climbing: float  # 1: `climb` replaces the height
-    climb: float  # m/s
-    weight: float  # of the speed; below 0: that of the gains
-    pitch_least: float  # rad
-    throttle_least: float
-    throttle_most: float
-
-
 class TecsState(NamedTuple):
     """The motion as measured."""
 
@@ -77,24 +64,24 @@ class TecsMemory(NamedTuple):
     pitch: float  # rad
 
 
-def tecs(d: TecsDemand, g: TecsGains, x: TecsState, m: TecsMemory, dt: float) -> TecsMemory:
+def tecs(s: "PlaneSetpoint", g: TecsGains, x: TecsState, m: TecsMemory, dt: float) -> TecsMemory:
     """Return the new memory, with throttle and pitch.
 
-    Total energy sets the throttle, its balance between height and speed the pitch. d: demand. g: gains. x: state of the
-    aircraft. m: memory. dt: s.
+    Total energy sets the throttle, its balance between height and speed the pitch. s: setpoint. g: gains. x: state of
+    the aircraft. m: memory. dt: s.
     """
     speed = maximum(x.speed, LEAST_SPEED)
     # height demand, ahead of the aircraft by a few seconds of climb at most
-    rate = clamp((d.height - m.height) / HEIGHT_TIME, -g.sink, g.climb)
+    rate = clamp((-s.down - m.height) / HEIGHT_TIME, -g.sink, g.climb)
     demand = clamp(m.height + rate * dt, x.height - LEAD_TIME * g.sink, x.height + LEAD_TIME * g.climb)
     climb = clamp(rate + (demand - x.height) / g.time, -g.sink, g.climb)
-    if d.climbing > 0.0:
-        demand, climb = x.height, d.climb
-    weight = g.weight if d.weight < 0.0 else d.weight
-    underspeed = x.speed < 0.9 * g.slowest and m.throttle > 0.9 and d.throttle_most > 0.0
+    if s.climbing > 0.0:
+        demand, climb = x.height, s.climb
+    weight = g.weight if s.weight < 0.0 else s.weight
+    underspeed = x.speed < 0.9 * g.slowest and m.throttle > 0.9 and s.throttle_most > 0.0
     if underspeed:  # speed first
         weight = 2.0
-    kinetic_demand = speed * clamp(d.speed - x.speed, -SPEED_ERROR, SPEED_ERROR) / g.time
+    kinetic_demand = speed * clamp(s.speed - x.speed, -SPEED_ERROR, SPEED_ERROR) / g.time
     potential_demand = GRAVITY * climb
     alpha = minimum(dt / RATE_TIME, 1.0)
 
@@ -114,7 +101,7 @@ def tecs(d: TecsDemand, g: TecsGains, x: TecsState, m: TecsMemory, dt: float) ->
     )
     energy_error = GRAVITY * (demand - x.height) + kinetic_demand * g.time
     step = g.integral * energy_error / g.time * throttle_per_rate * dt
-    throttle_saturated = (throttle > d.throttle_most and step > 0.0) or (throttle < d.throttle_least and step < 0.0)
+    throttle_saturated = (throttle > s.throttle_most and step > 0.0) or (throttle < s.throttle_least and step < 0.0)
     energy_sum = m.energy_sum if throttle_saturated else clamp(m.energy_sum + step, -1.0, 1.0)
 
     potential_weight, kinetic_weight = minimum(2.0 - weight, 1.0), minimum(weight, 1.0)
@@ -124,7 +111,7 @@ def tecs(d: TecsDemand, g: TecsGains, x: TecsState, m: TecsMemory, dt: float) ->
     balance_rate = m.balance_rate + (measured_balance - m.balance_rate) * alpha
     error = (balance - balance_rate) / (speed * GRAVITY)
     pitch = balance / (speed * GRAVITY) + g.pitch_damping * error + m.balance_sum
-    low, high = maximum(g.pitch_low, d.pitch_least), g.pitch_high
+    low, high = maximum(g.pitch_low, s.pitch_least), g.pitch_high
     pitch_saturated = (pitch > high and error > 0.0) or (pitch < low and error < 0.0)
     balance_sum = m.balance_sum if pitch_saturated else m.balance_sum + g.integral * error * dt
     return TecsMemory(
@@ -133,7 +120,7 @@ def tecs(d: TecsDemand, g: TecsGains, x: TecsState, m: TecsMemory, dt: float) ->
         clamp(balance_sum, -BALANCE_MAX, BALANCE_MAX),
         energy_rate,
         balance_rate,
-        clamp(throttle, d.throttle_least, d.throttle_most),
+        clamp(throttle, s.throttle_least, s.throttle_most),
         clamp(pitch, low, maximum(high, low)),
     )
 
@@ -250,11 +237,8 @@ def control_plane(
             error = wrap_angle(s.heading - estimate[YAW])
             roll = atan(maximum(speed, LEAST_SPEED) / GRAVITY * g.heading_gain * error)
         roll = clamp(roll + roll_bias, m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
-        demand = TecsDemand(
-            *(-s.down, s.speed, s.climbing, s.climb, s.weight, s.pitch_least, s.throttle_least, s.throttle_most)
-        )
         now = TecsState(-estimate[DOWN], -estimate[VD], speed, acceleration, estimate[ROLL])
-        tecs_memory = tecs(demand, energy, now, tecs_memory, dt)
+        tecs_memory = tecs(s, energy, now, tecs_memory, dt)
         throttle, pitch = tecs_memory.throttle, tecs_memory.pitch
         if s.throttle_most > 0.0:  # cut at once for the flare
             throttle = clamp(throttle, m.throttle - g.slew * dt, m.throttle + g.slew * dt)
@@ -373,23 +357,14 @@ def _steering(g: PlaneGains, heading: float, estimate: Floats) -> float:
     return clamp((2.0 * rate - estimate[R]) * 0.5 * g.steer / ground_speed, -1.0, 1.0)
 
 
-def control_plane_row(
-    status: Floats,
-    setpoint: Floats,
-    gains: Floats,
-    memory: Floats,
-    estimate: Floats,
-    sensors: Floats,
-    dt: float,
-    commands: Floats,
-) -> None:
-    """Run one control period of a plane; surfaces are centred while disarmed. Arguments: see `ControlLoop`."""
-    s, g, m = setpoint, gains, memory
+def control_plane_row(rows: ControlRows, dt: float) -> None:
+    """Run one control period, dt s after the last; surfaces are centred while disarmed."""
+    s, g, m = rows.setpoint, rows.gains, rows.memory
     target = PlaneSetpoint(
         *(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9]),
         *(s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17], s[18]),
     )
-    if status[ARMED] == 0.0:
+    if rows.status[ARMED] == 0.0:
         target = PlaneSetpoint(
             *(DIRECT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
             *(0.0, 0.0, 0.0, -1.0, -1.5, 0.0, 1.0, 1.5, 0.0),
@@ -402,7 +377,7 @@ def control_plane_row(
     previous = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
     tecs_memory = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
     updated, tecs_memory = control_plane(
-        target, loop_gains, energy, previous, tecs_memory, estimate, sensors, dt, commands
+        target, loop_gains, energy, previous, tecs_memory, rows.estimate, rows.sensors, dt, rows.commands
     )
     for i in range(len(updated)):
         m[i] = updated[i]

@@ -8,7 +8,7 @@ from math import radians
 from typing import NamedTuple
 
 from paddock.autopilot.estimate import ESTIMATE_COLUMN
-from paddock.autopilot.group import ARMED, control_kernel
+from paddock.autopilot.group import ARMED, ControlRows, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import MOTORS, Floats
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, sin
@@ -198,26 +198,17 @@ def mix(throttle: float, steering: float, skid: float, commands: Floats) -> None
     commands[2] = straight - steering
 
 
-def control_rover_row(
-    status: Floats,
-    setpoint: Floats,
-    gains: Floats,
-    memory: Floats,
-    estimate: Floats,
-    sensors: Floats,
-    dt: float,
-    commands: Floats,
-) -> None:
-    """Run one control period of a rover; motors are off while disarmed. Arguments: see `ControlLoop`."""
-    s, g, m = setpoint, gains, memory
+def control_rover_row(rows: ControlRows, dt: float) -> None:
+    """Run one control period, dt s after the last; motors are off while disarmed."""
+    s, g, m = rows.setpoint, rows.gains, rows.memory
     target = RoverSetpoint(s[0], s[1], s[2], s[3], s[4])
-    if status[ARMED] == 0.0:
+    if rows.status[ARMED] == 0.0:
         target = RoverSetpoint(REST, 0.0, 0.0, 0.0, 0.0)
     gain = RoverGains(
         *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]), *(g[8], g[9], g[10], g[11], g[12], g[13], g[14])
     )
     before = RoverMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
-    after = control_rover(target, gain, before, estimate, dt, commands)
+    after = control_rover(target, gain, before, rows.estimate, dt, rows.commands)
     for i in range(len(after)):
         m[i] = after[i]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from math import copysign, hypot, nan, pi, radians, sqrt
 from typing import TYPE_CHECKING, cast
 
-from paddock.autopilot.contract import Mode
+from paddock.autopilot.contract import Held, Mode
 from paddock.autopilot.control.copter_path import LegLimits, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.rc import Sticks
@@ -49,6 +49,10 @@ class CopterMode(Mode):
         """Return the vertical limits of the sticks."""
         speed, acceleration = self.value("PILOT_SPEED_UP") / 100.0, self.value("PILOT_ACCEL_Z") / 100.0
         return MotionLimits(speed, acceleration, self.value("PSC_JERK_Z"))
+
+    def loiter_limits(self, acceleration: float) -> MotionLimits:
+        """Return the horizontal limits of LOITER with an acceleration, m/s2."""
+        return MotionLimits(self.value("LOIT_SPEED") / 100.0, acceleration, self.value("PSC_JERK_XY"))
 
     def limits(self, speed: float = float("nan")) -> LegLimits:
         """Return the limits in every direction."""
@@ -158,17 +162,13 @@ SPIN_UP = 0.5  # share of the horizontal acceleration for gaining speed on the c
 
 
 @dataclass(eq=False)
-class TakeOff:
+class TakeOff(Held):
     """Ramp up the throttle until the copter rises, then climb straight up to `down` (m, local frame)."""
 
+    held = ("_position",)
     mode: CopterMode
     down: float
     _position: tuple[float, float] | None = None  # m north and east; None: not in the air yet
-
-    def shift(self, north: float, east: float) -> None:
-        """Move along with a jump of the estimate by m."""
-        if self._position is not None:
-            self._position = self._position[0] + north, self._position[1] + east
 
     def update(self, dt: float) -> bool:
         """Move the setpoint; return whether the altitude is reached."""
@@ -332,9 +332,9 @@ class Orbit:
         mode.report(self.north, self.east, self.down)
         mode.copter.follow()
 
-    def shift(self, north: float, east: float, down: float) -> None:
+    def shift(self, offset: Ned) -> None:
         """Move along with a jump of the estimate by m."""
-        self.north, self.east, self.down = self.north + north, self.east + east, self.down + down
+        self.north, self.east, self.down = self.north + offset[0], self.east + offset[1], self.down + offset[2]
 
     def leave_circle(self) -> None:
         """Approach the circle again: the track has jumped off it."""

@@ -25,6 +25,7 @@ class CopterAuto(MissionMode, CopterMode):
     """Fly the mission; a copter on the ground takes off for a target in the air."""
 
     number = 3
+    held = ("_take_off",)
     executor: MissionExecutor
     _nav: NavTarget | None
     _legs: CopterLegs | None
@@ -45,13 +46,12 @@ class CopterAuto(MissionMode, CopterMode):
         super().resume()
         self._waiting = False
 
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Replan from the track: waypoints stay on the map."""
+    def shift(self, offset: Ned) -> None:
+        """Replan from the track: waypoints stay on the map, a take-off moves along."""
         self._legs = self._spline = None
-        if self._take_off is not None:
-            self._take_off.shift(north, east)
+        super().shift(offset)
         if isinstance(self._manoeuvre, TakeOff):
-            self._manoeuvre.shift(north, east)
+            self._manoeuvre.shift(offset)
         elif isinstance(self._manoeuvre, Orbit):
             self._manoeuvre.leave_circle()
 
@@ -189,6 +189,7 @@ class CopterGuided(CopterMode):
     """Fly to the newest target of a ground station or companion computer; hold the position without one."""
 
     name, number = "GUIDED", 4
+    held = ("_take_off", "_hold")  # a target stays on the map
     _seen: GuidedTarget
     _target: GuidedTarget  # the one being flown
     _take_off: TakeOff | None
@@ -242,13 +243,6 @@ class CopterGuided(CopterMode):
                 self.copter.stay_steady()
             self._control_heading(dt)
             self.copter.follow()
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Handle a jump of the estimate by m: a held position moves along, a target stays on the map."""
-        if self._take_off is not None:
-            self._take_off.shift(north, east)
-        if self._hold is not None:
-            self._hold = self._hold[0] + north, self._hold[1] + east, self._hold[2] + down
 
     def _read_target(self) -> None:
         guided, last = self.autopilot.guided, self._seen

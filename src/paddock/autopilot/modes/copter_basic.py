@@ -72,8 +72,7 @@ class CopterLoiter(CopterMode):
         vn, ve = self.pilot_velocity(self.value("LOIT_SPEED") / 100.0)
         track = self.copter.track
         acceleration = self.value("LOIT_BRK_ACCEL" if vn == 0.0 == ve else "LOIT_ACC_MAX") / 100.0
-        limits = MotionLimits(self.value("LOIT_SPEED") / 100.0, acceleration, self.value("PSC_JERK_XY"))
-        track.steer(vn, ve, limits, dt)
+        track.steer(vn, ve, self.loiter_limits(acceleration), dt)
         track.climb(climb, self.pilot_limits(), dt)
         if vn or ve or climb:  # a position that is held must not drift with gusts
             track.leash(self.autopilot.estimate)
@@ -102,12 +101,12 @@ class CopterCircle(CopterMode):
         """Change the circle: centre, radius (m), rate (rad/s, + clockwise); `on_map`: jumps do not move it."""
         self.orbit, self._on_map = Orbit(self, centre, radius, rate), on_map
 
-    def shift(self, north: float, east: float, down: float) -> None:
+    def shift(self, offset: Ned) -> None:
         """Move a centre chosen from the copter's position along with the estimate; a given one stays on the map."""
         if self._on_map:
             self.orbit.leave_circle()
         else:
-            self.orbit.shift(north, east, down)
+            self.orbit.shift(offset)
 
     def update(self, dt: float) -> None:
         """Continue the circle."""
@@ -194,7 +193,7 @@ class CopterSmartRtl(CopterLand):
         self.landing = self.legs = None
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(way)} point{'s' * (len(way) != 1)}")
 
-    def shift(self, north: float, east: float, down: float) -> None:
+    def shift(self, offset: Ned) -> None:
         """Replan from the track: the path stays on the map."""
         self.legs = None
 
@@ -332,7 +331,9 @@ class CopterPosHold(CopterMode):
         climb = self.pilot_climb()
         if self.stay_on_ground(climb > 0.0) or self.wait_for_liftoff():
             return
-        roll, pitch = self._pilot_lean_axes()
+        sticks, (roll, pitch) = self.sticks(), self.pilot_lean()
+        roll = roll if abs(sticks.roll) > STICK_DEADBAND else 0.0
+        pitch = pitch if abs(sticks.pitch) > STICK_DEADBAND else 0.0
         estimate, track = self.autopilot.estimate, self.copter.track
         c, s = cos(estimate.yaw), sin(estimate.yaw)
         limits = BrakeLimits(radians(self.value("PHLD_BRAKE_RATE")), radians(self.value("PHLD_BRAKE_ANGLE") / 100.0))
@@ -344,7 +345,7 @@ class CopterPosHold(CopterMode):
             self.copter.memory[at.I_NORTH], self.copter.memory[at.I_EAST] = self.wind
         self.holding = holding
         if holding:
-            track.steer(0.0, 0.0, self._holding_limits(), dt)
+            track.steer(0.0, 0.0, self.loiter_limits(self.value("LOIT_BRK_ACCEL") / 100.0), dt)
             self._learn_wind(dt)
         else:
             track.begin_horizontal(estimate)
@@ -356,16 +357,6 @@ class CopterPosHold(CopterMode):
             self.copter.follow()
         else:
             self.copter.lean(*self._lean_setpoint(c, s))
-
-    def _pilot_lean_axes(self) -> tuple[float, float]:
-        """Return roll and pitch of the sticks, rad; 0 within the deadband."""
-        sticks, (roll, pitch) = self.sticks(), self.pilot_lean()
-        held = [abs(stick) > STICK_DEADBAND for stick in (sticks.roll, sticks.pitch)]
-        return roll if held[0] else 0.0, pitch if held[1] else 0.0
-
-    def _holding_limits(self) -> MotionLimits:
-        braking = self.value("LOIT_BRK_ACCEL") / 100.0
-        return MotionLimits(self.value("LOIT_SPEED") / 100.0, braking, self.value("PSC_JERK_XY"))
 
     def _learn_wind(self, dt: float) -> None:
         """Average the acceleration that holds the position of a copter that stands."""

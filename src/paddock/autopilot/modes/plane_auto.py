@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import degrees, hypot, isfinite, isnan, radians
 
-from paddock.autopilot.contract import MissionMode
+from paddock.autopilot.contract import Held, MissionMode
 from paddock.autopilot.control.l1 import roll_for_course, roll_for_line
 from paddock.autopilot.control.plane import ATTITUDE, HEIGHT_TIME, PlaneSetpoint
 from paddock.autopilot.estimate import Ned, Point
@@ -22,9 +22,10 @@ GRAVITY = 9.80665
 
 
 @dataclass
-class TakeoffRun:
+class TakeoffRun(Held):
     """A take-off: the motor starts, it rolls or is thrown, climbs straight ahead, and turns when it is high enough."""
 
+    held = ("start",)
     start: Ned
     heading: float  # rad
     launched: bool = False
@@ -87,10 +88,6 @@ class TakeoffRun:
         if ready and speed >= mode.value("TKOFF_THR_MINSPD"):
             self.launched, mode.plane.suppressed = True, False
             autopilot.send_text(Severity.INFO, f"Takeoff: heading {round(degrees(self.heading) % 360.0)} deg")
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Move the start along with a jump of the estimate."""
-        self.start = self.start[0] + north, self.start[1] + east, self.start[2] + down
 
     def _level_off(self, mode: "PlaneMode", down: float) -> float:
         """Return the share of the least pitch: it falls to 0 in the last TKOFF_PLIM_SEC of the climb."""
@@ -256,6 +253,7 @@ class PlaneTakeoff(PlaneMode):
     """Take off straight ahead and circle TKOFF_DIST ahead of the start, at TKOFF_ALT above it."""
 
     name, number = "TAKEOFF", 13
+    held = ("run", "goal")
     run: TakeoffRun | None
     goal: Ned
 
@@ -289,12 +287,6 @@ class PlaneTakeoff(PlaneMode):
                 self.run.update(self, self.goal[2], radians(self.value("TKOFF_LVL_PITCH")), dt)
                 return
         self.circle(self.goal[:2], self.goal[2])
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Move start and goal along with a jump of the estimate."""
-        if self.run is not None:
-            self.run.shift(north, east, down)
-        self.goal = self.goal[0] + north, self.goal[1] + east, self.goal[2] + down
 
 
 class PlaneGuided(PlaneMode):
@@ -334,6 +326,7 @@ class PlaneAuto(MissionMode, PlaneMode):
     """Fly the mission; take off straight ahead, circle to wait, land on the line to the landing point."""
 
     number = 10
+    held = ("run", "_waiting")
     run: TakeoffRun | None
     landing: Landing | None
     _waiting: Ned | None
@@ -414,10 +407,3 @@ class PlaneAuto(MissionMode, PlaneMode):
             return False
         landing.go_around(self)
         return True
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Leave the mission's positions on the map; the wait and the start of a take-off move along."""
-        if self.run is not None:
-            self.run.shift(north, east, down)
-        if self._waiting is not None:
-            self._waiting = self._waiting[0] + north, self._waiting[1] + east, self._waiting[2] + down

@@ -3,7 +3,7 @@
 from math import hypot, isnan, radians
 from typing import TYPE_CHECKING, cast
 
-from paddock.autopilot.contract import MissionMode, Mode
+from paddock.autopilot.contract import Held, MissionMode, Mode
 from paddock.autopilot.control.rover import DIRECT, RoverSetpoint
 from paddock.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, point_ahead
 from paddock.autopilot.estimate import Ned, Point
@@ -22,24 +22,33 @@ class RoverMode(Mode):
 
     rover: "Rover"
     driver: RoverDriver
+    _hold_point: "HoldPoint | None"  # where `hold_at` drives or stands
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
         self.rover = cast("Rover", autopilot.vehicle)
         self.driver = self.rover.driver
+        self._hold_point = None
 
     def enter(self) -> None:
         """Start without pivoting, and forwards."""
         self.driver.pivoting = self.driver.reversed = False
+
+    def hold_at(self, position: Point, start: Point, speed: float) -> None:
+        """Drive from `start` to a position (m) at m/s (0: WP_SPEED), and hold it."""
+        if self._hold_point is None or self._hold_point.position != position:
+            self._hold_point = HoldPoint(self, position, start)
+        self._hold_point.hold(speed)
 
     def stick_speed(self) -> float:
         """Return the speed that the throttle stick asks for, m/s: full stick is WP_SPEED."""
         return self.autopilot.rc.sticks.throttle * self.driver.cruise
 
 
-class HoldPoint:
+class HoldPoint(Held):
     """A position to hold: the rover stands within LOIT_RADIUS and drives back when it has left it."""
 
+    held = ("position", "start")
     driver: RoverDriver
     position: Point
     radius: float
@@ -48,12 +57,6 @@ class HoldPoint:
     def __init__(self, mode: RoverMode, position: Point, start: Point | None = None) -> None:
         self.driver, self.position, self.radius = mode.driver, position, mode.value("LOIT_RADIUS")
         self.start = start
-
-    def shift(self, north: float, east: float) -> None:
-        """Move along with a jump of the estimate by m."""
-        self.position = self.position[0] + north, self.position[1] + east
-        if self.start is not None:
-            self.start = self.start[0] + north, self.start[1] + east
 
     def hold(self, speed: float = 0.0) -> None:
         """Stand, or drive to the position at m/s (0: WP_SPEED)."""
@@ -119,16 +122,13 @@ class RoverLoiter(RoverMode):
     """Stop, hold that position, and drive back when the rover has been moved."""
 
     name, number = "LOITER", 5
+    held = ("hold_point",)
     hold_point: HoldPoint
 
     def enter(self) -> None:
         """Hold the position where the rover can stop."""
         super().enter()
         self.hold_point = HoldPoint(self, self.driver.stopping_point())
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Keep the position in the world."""
-        self.hold_point.shift(north, east)
 
     def update(self, dt: float) -> None:
         """Stand, or drive back."""
@@ -139,6 +139,7 @@ class RoverCircle(RoverMode):
     """Circle the point CIRC_RADIUS m ahead of the position of entry."""
 
     name, number = "CIRCLE", 9
+    held = ("centre",)
     radius: float
     centre: Point
 
@@ -147,10 +148,6 @@ class RoverCircle(RoverMode):
         super().enter()
         self.radius = self.value("CIRC_RADIUS")
         self.centre = point_ahead(self.driver.position, self.autopilot.estimate.yaw, self.radius)
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Keep the centre in the world."""
-        self.centre = self.centre[0] + north, self.centre[1] + east
 
     def update(self, dt: float) -> None:
         """Continue the circle."""
@@ -219,7 +216,6 @@ class RoverGuided(RoverMode):
     """Drive to a position, or with a velocity, turn rate or heading, as commanded; stand without a target."""
 
     name, number = "GUIDED", 15
-    _hold_point: HoldPoint | None
     _timed_out: bool
 
     def enter(self) -> None:
@@ -227,14 +223,13 @@ class RoverGuided(RoverMode):
         super().enter()
         if self.autopilot.guided.time_us < self.autopilot.now_us:
             self.autopilot.guided = GuidedTarget()
-        self._hold_point = None
         self._timed_out = False
 
     def update(self, dt: float) -> None:
         """Follow the newest target."""
         target = self.autopilot.guided
         if target.position is not None:
-            self._drive_to(target.position[:2], target.speed)
+            self.hold_at(target.position[:2], self.driver.position, 0.0 if isnan(target.speed) else target.speed)
             return
         self._hold_point = None
         if target.time_us < 0 or self._stale(target):
@@ -250,11 +245,6 @@ class RoverGuided(RoverMode):
             self.autopilot.send_text(Severity.WARNING, "Guided: target timed out, stopping")
         self._timed_out = old
         return old
-
-    def _drive_to(self, position: Point, speed: float) -> None:
-        if self._hold_point is None or self._hold_point.position != position:
-            self._hold_point = HoldPoint(self, position, self.driver.position)
-        self._hold_point.hold(0.0 if isnan(speed) else speed)
 
     def _follow_velocity(self, velocity: Ned, target: GuidedTarget) -> None:
         """Follow a velocity; with a turn rate or heading it counts along the nose and may be negative."""
@@ -286,12 +276,6 @@ class RoverAuto(MissionMode, RoverMode):
     """Drive the mission; a disarmed rover waits at the start."""
 
     number = 10
-    _hold_point: HoldPoint | None
-
-    def enter(self) -> None:
-        """Start; the mission itself starts or resumes with the first update while armed."""
-        super().enter()
-        self._hold_point = None
 
     def update(self, dt: float) -> None:
         """Drive one step of the mission."""
@@ -313,10 +297,8 @@ class RoverAuto(MissionMode, RoverMode):
         executor, driver = self.autopilot.executor, self.driver
         if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
             # drive to a position, then stay within LOIT_RADIUS
-            if self._hold_point is None or self._hold_point.position != end:
-                self._hold_point = HoldPoint(self, end, start)
             executor.lead = STOP_RADIUS
-            self._hold_point.hold(speed)
+            self.hold_at(end, start, speed)
         elif nav.task is NavTask.WAYPOINT:
             executor.lead = driver.follow_leg(start, end, nav.after[:2] if nav.after is not None else None, speed)
         elif nav.task is NavTask.CIRCLE:

@@ -63,24 +63,19 @@ def run(quick: bool) -> Iterator[Result]:
     count = 1000 if quick else CARS
     compared = PYTHON.exists()
     for model in ("car.kinematic", "car.bicycle", "car.double_track", "car.full"):
-        many, single = _rate(model, count, 10, seconds), _rate(model, 1, 1000, seconds)
-        target = None if quick else TARGETS.get(model)
-        yield measured("cars", f"{count} cars: {model}", many / 1e6, "M car-steps/s", target)
-        yield measured("cars", f"one car: {model}, step(1000)", single / 1e6, "M ticks/s")
+        many, single = car_rate(model, count, 10, seconds), car_rate(model, 1, 1000, seconds)
+        yield measured(f"{count} cars: {model}", many / 1e6, "M car-steps/s", None if quick else TARGETS.get(model))
+        yield measured(f"one car: {model}, step(1000)", single / 1e6, "M ticks/s")
         if compared and model in PEERS:
             peer = PEERS[model]
             theirs = float(run_peer("commonroad_speed", peer, str(seconds))["steps_per_second"])
             name = f"CommonRoad {PEER_NAMES[peer]}"
-            yield measured("cars", f"one car: {name}, a loop of 1000 steps", theirs / 1e6, "M steps/s")
-            yield measured("cars", f"{count} cars: {model} over {name}", many / theirs, "x", _goal(quick, ">= 100"))
-            yield measured("cars", f"one car: {model} over {name}", single / theirs, "x", _goal(quick, ">= 10"))
-    yield measured("cars", "one car: command() and step()", _commanded(seconds), "calls/s", _goal(quick, ">= 60000"))
+            yield measured(f"one car: {name}, a loop of 1000 steps", theirs / 1e6, "M steps/s")
+            yield measured(f"{count} cars: {model} over {name}", many / theirs, "x", None if quick else ">= 100")
+            yield measured(f"one car: {model} over {name}", single / theirs, "x", None if quick else ">= 10")
+    yield measured("one car: command() and step()", _commanded(seconds), "calls/s", None if quick else ">= 60000")
     if compared:
         yield from _turns()
-
-
-def _goal(quick: bool, target: str) -> str | None:
-    return None if quick else target
 
 
 def _fleet(model: str, count: int, **fields: Any) -> dict[str, Any]:
@@ -88,7 +83,7 @@ def _fleet(model: str, count: int, **fields: Any) -> dict[str, Any]:
     return {"name": "cars", "count": count, "model": model, "speed": 15.0, **spawn, **fields}
 
 
-def _rate(model: str, count: int, ticks: int, seconds: float) -> float:
+def car_rate(model: str, count: int, ticks: int, seconds: float) -> float:
     """Return car-steps per second of `step(ticks)` at 1 kHz."""
     from paddock import load
 
@@ -117,7 +112,7 @@ def _turns() -> Iterator[Result]:
     """Yield the steady yaw rate after a step of the steering: CommonRoad's three models, and three levels of ours."""
     for speed, steer in TURNS:
         for name, rate in yaw_rates(speed, steer, ("car.bicycle", "car.double_track", "car.full")).items():
-            yield measured("cars", f"yaw rate at {speed:g} m/s, {steer:g} rad: {name}", rate, "rad/s")
+            yield measured(f"yaw rate at {speed:g} m/s, {steer:g} rad: {name}", rate, "rad/s")
 
 
 def yaw_rates(speed: float, steer: float, models: Sequence[str]) -> dict[str, float]:

@@ -16,6 +16,7 @@ from paddock.bench.suites.sitl import OWN_PORTS
 from paddock.bench.suites.web import processor_seconds
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.wire.operations import OPERATIONS
+from paddock.wire.operations.radio_entries import RadioOperations
 
 CONNECTIONS = 16
 RATE = 1000  # ticks per s
@@ -24,15 +25,11 @@ DISTURBED = 0.1  # share of the time for which the ticking thread waits for a co
 WARM_UP = 0.5  # s in which the clients begin
 COPTERS = 10  # with autopilots
 
-OF_RADIO = ("radio_", "link_budget", "coverage", "spectrum", "jammer", "spoofer", "set_jammer", "set_spoofer")
-"""How the names of operations begin that need a run with radio."""
-
 
 def asked(radio: bool) -> list[str]:
     """Return the measured operations, those with an example in the table, of runs with or without radio."""
-    return [
-        name for name, one in OPERATIONS.items() if one.entry.example is not None and name.startswith(OF_RADIO) is radio
-    ]
+    measured = [name for name, operation in OPERATIONS.items() if operation.entry.example is not None]
+    return [name for name in measured if hasattr(RadioOperations, name) is radio]
 
 
 def crowd(count: int) -> dict[str, Any]:
@@ -125,11 +122,11 @@ def run(quick: bool) -> Iterator[Result]:
     for scenario, operation, of in cases:
         with Server(scenario, {"zmq": {"port": 0}}) as server:
             speed = speed_beside(server, operation, seconds, 1 if quick else ROUNDS)
-        least = 0.98 if OPERATIONS[operation].entry.where in ("fact", "read") else 0.95
+        least = 0.98 if OPERATIONS[operation].entry.handling in ("fact", "read") else 0.95
         case, target = f"{CONNECTIONS} connections asking for {operation}{of}", None if quick else f">= {least}"
-        yield measured("clients", f"{case}: speed of the run", speed.ratio, "x", target)
-        yield measured("clients", f"{case}: cost for the simulation's process", 100.0 * speed.spent, "% of a core")
-        yield measured("clients", f"{case}: answers", speed.answers, "per s")
+        yield measured(f"{case}: speed of the run", speed.ratio, "x", target)
+        yield measured(f"{case}: cost for the simulation's process", 100.0 * speed.spent, "% of a core")
+        yield measured(f"{case}: answers", speed.answers, "per s")
 
 
 BENCH = Bench("speed of a 1 kHz run beside 16 connections that ask as fast as they can", run, by_default=False)

@@ -22,10 +22,10 @@ def run(quick: bool) -> Iterator[Result]:
     crowd = CROWD // 10 if quick else CROWD
     over = {"low": [-1, -1, 5], "high": [1, 1, 6]}
     sim = _loaded({"name": "d", "model": "quad", "count": crowd, "spawn": {"random": over}}, overlap="resolve")
-    yield measured("contact", f"{crowd} drones dropped on one spot", 1e3 * _stage_time(sim, 5), "ms per tick")
+    yield measured(f"{crowd} drones dropped on one spot", 1e3 * _stage_time(sim, 5), "ms per tick")
     rows = {"grid": {"spacing": 7, "columns": 4}}
     sim = _loaded({"name": "cars", "model": "car.bicycle", "count": CARS, "spawn": rows, "speed": 20})
-    yield measured("contact", f"{CARS} cars side by side", 1e6 * _stage_time(sim, 240), "us per tick")
+    yield measured(f"{CARS} cars side by side", 1e6 * _stage_time(sim, 240), "us per tick")
     yield from _race(100 if quick else 1000)
 
 
@@ -34,9 +34,9 @@ def _race(ticks: int) -> Iterator[Result]:
     sim = Simulation(load_scenario("race"))
     sim.step(300)  # past the start, and all that is compiled has run
     each = _stage_time(sim, ticks)
-    total = sum(stage.nanoseconds for stage in sim.engine.pipeline.times.values()) * 1e-9 / ticks
-    yield measured("contact", "the race", 1e6 * each, "us per tick")
-    yield measured("contact", "the race: share of the tick", each / total, "")
+    total = sum(stage.nanoseconds for stage in sim.engine.stages.pipeline.times.values()) * 1e-9 / ticks
+    yield measured("the race", 1e6 * each, "us per tick")
+    yield measured("the race: share of the tick", each / total, "")
 
 
 def _loaded(entry: dict[str, Any], **settings: Any) -> Simulation:
@@ -47,9 +47,9 @@ def _loaded(entry: dict[str, Any], **settings: Any) -> Simulation:
 def _stage_time(sim: Simulation, ticks: int) -> float:
     """Return the time of the contact stage, s per tick."""
     sim.step(2)
-    sim.engine.pipeline.reset_times()
+    sim.engine.stages.pipeline.reset_times()
     sim.step(ticks)
-    return sim.engine.pipeline.times["contact"].nanoseconds * 1e-9 / ticks
+    return sim.engine.stages.pipeline.times["contact"].nanoseconds * 1e-9 / ticks
 
 
 def _swarm(n: int, ticks: int) -> Iterator[Result]:
@@ -61,8 +61,8 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     random = np.random.default_rng(1)
     sim.command("d", vx=random.normal(5.0, 0.2, n), vy=random.normal(0.0, 0.2, n))
     sim.step(5)
-    times = sim.engine.pipeline.times
-    sim.engine.pipeline.reset_times()
+    times = sim.engine.stages.pipeline.times
+    sim.engine.stages.pipeline.reset_times()
     trees = []
     for _ in range(6):
         sim.step(ticks // 6)
@@ -73,12 +73,10 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     stage, move = times["contact"].nanoseconds, times["move"].nanoseconds
     per_tick = stage * 1e-9 / times["contact"].calls
     full = n == DRONES
-    yield measured("contact", f"{n} drones, nothing touches", 1e3 * per_tick, "ms per tick")
-    yield measured("contact", f"{n} drones: share of the tick", stage / (stage + move), "", "<= 0.25" if full else None)
-    yield measured("contact", f"{n} drones: pairs by cKDTree", 1e3 * median(trees), "ms")
-    yield measured(
-        "contact", f"{n} drones: speed over cKDTree", median(trees) / per_tick, "times", ">= 3" if full else None
-    )
+    yield measured(f"{n} drones, nothing touches", 1e3 * per_tick, "ms per tick")
+    yield measured(f"{n} drones: share of the tick", stage / (stage + move), "", "<= 0.25" if full else None)
+    yield measured(f"{n} drones: pairs by cKDTree", 1e3 * median(trees), "ms")
+    yield measured(f"{n} drones: speed over cKDTree", median(trees) / per_tick, "times", ">= 3" if full else None)
 
 
 BENCH = Bench("contact of vehicles: idle swarm, crowd, cars, race", run)

@@ -34,7 +34,7 @@ def run(quick: bool) -> Iterator[Result]:
     """Run on a GPU; without one, yield nothing, or raise if requested by name."""
     gpu = find_gpu()
     if not gpu.available:
-        yield measured("cuda", f"no GPU: {gpu.reason}", 0, "")
+        yield measured(f"no GPU: {gpu.reason}", 0, "")
         return
     for name in model_names():
         yield _agreement(bare_fleet(name, 100 if quick else 1000), 20 if quick or gpu.simulated else 1000)
@@ -58,7 +58,7 @@ def _agreement(fleet: BareFleet, steps: int) -> Result:
     kernel(spec)(fleet.n, steps, *fleet.arguments)
     deviation = np.abs(device[0].copy_to_host() - fleet.state) / np.maximum(1.0, np.abs(fleet.state))
     case = f"{fleet.model.name}: deviation from the CPU after {steps} steps"
-    return measured("cuda", case, float(deviation.max()), "relative", "<= 1e-9")
+    return measured(case, float(deviation.max()), "relative", "<= 1e-9")
 
 
 def scalar_sensors() -> list[str]:
@@ -87,7 +87,7 @@ def _sensor_agreement(name: str, n: int) -> Result:
     assert np.isfinite(readings[0]).any()
     deviation = np.abs(readings[0] - readings[1]) / np.maximum(1.0, np.abs(readings[0]))
     deviation[np.isnan(readings[0]) & np.isnan(readings[1])] = 0.0  # without a fix
-    return measured("cuda", f"{name}: deviation from the CPU, noise included", deviation.max(), "relative", "<= 1e-9")
+    return measured(f"{name}: deviation from the CPU, noise included", deviation.max(), "relative", "<= 1e-9")
 
 
 def _around_defaults(fields: type, n: int, rng: np.random.Generator) -> Any:
@@ -184,7 +184,7 @@ def radio_agreement(n: int) -> Result:
         make(RADIO)(n, 1, cases, figures)
         results.append(figures)
     deviation = np.abs(results[0] - results[1]) / np.maximum(1.0, np.abs(results[0]))
-    return measured("cuda", f"radio: deviation from the CPU of {n} links", deviation.max(), "relative", "<= 1e-9")
+    return measured(f"radio: deviation from the CPU of {n} links", deviation.max(), "relative", "<= 1e-9")
 
 
 def _radio_speed(n: int) -> Iterator[Result]:
@@ -195,7 +195,7 @@ def _radio_speed(n: int) -> Iterator[Result]:
         device = [to_device(a, dtype) for a in _radio_cases(n)]
         seconds = best_time(partial(_launch, launch, n, 1, device), 0.5)
         case = f"radio: {n} links, {len(column_index(RadioFigures))} formulas each, {dtype}"
-        yield measured("cuda", case, n / seconds / 1e9, "billion links/s")
+        yield measured(case, n / seconds / 1e9, "billion links/s")
 
 
 def _speed(fleet: BareFleet, dtype: str, judged: bool) -> Iterator[Result]:
@@ -207,7 +207,7 @@ def _speed(fleet: BareFleet, dtype: str, judged: bool) -> Iterator[Result]:
         seconds = best_time(partial(_launch, step, fleet.n, substeps, [*device, fleet.dt]), 0.5)
         target = ">= 10" if judged and dtype == "float32" and substeps == 10 else None
         case = f"quad: {fleet.n} agents, {dtype}, {substeps} substeps a launch"
-        yield measured("cuda", case, fleet.n * substeps / seconds / 1e9, "billion agent-steps/s", target)
+        yield measured(case, fleet.n * substeps / seconds / 1e9, "billion agent-steps/s", target)
 
 
 def _launch(step: Any, n: int, substeps: int, arrays: list[Any]) -> None:

@@ -26,10 +26,6 @@ def run(quick: bool) -> Iterator[Result]:
     yield from _control(seconds, quick)
 
 
-def _goal(quick: bool, target: str) -> str | None:
-    return None if quick else target
-
-
 def env_rate(task: str, worlds: int, seconds: float, **options: Any) -> float:
     """Return env-steps per second of a vector environment, resets included."""
     import gymnasium
@@ -48,7 +44,7 @@ def _quads(worlds: int, seconds: float, quick: bool) -> Iterator[Result]:
     for rate, ticks in ((500, 10), (240, 8)):
         ours = env_rate("quad_hover", worlds, seconds, preset="crazyflie", rate=rate, ticks=ticks)
         case = f"{worlds} quad worlds, {ticks} substeps"
-        yield measured("driverless", f"{case}: paddock", ours / 1e6, "M env-steps/s")
+        yield measured(f"{case}: paddock", ours / 1e6, "M env-steps/s")
         if not PYTHON.exists():
             continue
         if rate == 500:
@@ -58,8 +54,8 @@ def _quads(worlds: int, seconds: float, quick: bool) -> Iterator[Result]:
             theirs = run_peer("pybullet_drone", str(ticks), str(seconds))
             name, target = f"{theirs['name']} (one world, one core)", ">= 5"
         per_second = float(theirs["steps_per_second"])
-        yield measured("driverless", f"{case}: {name}", per_second / 1e6, "M env-steps/s")
-        yield measured("driverless", f"{case}: over {name}", ours / per_second, "x", _goal(quick, target))
+        yield measured(f"{case}: {name}", per_second / 1e6, "M env-steps/s")
+        yield measured(f"{case}: over {name}", ours / per_second, "x", None if quick else target)
 
 
 def follow(batch: Any, track: Any, speed: float) -> Any:
@@ -82,15 +78,15 @@ def _lidar_car(seconds: float, quick: bool) -> Iterator[Result]:
     env = PaddockEnv("car_racing", **options)
     steps = 300
     ours = steps / best_time(_drive(env, env.batch, steps), seconds)
-    yield measured("driverless", f"one car with {BEAMS} beams: paddock", ours, "steps/s")
+    yield measured(f"one car with {BEAMS} beams: paddock", ours, "steps/s")
     worlds = 8 if quick else 100
     envs = PaddockVectorEnv("car_racing", worlds, **options)
     many = worlds * steps / best_time(_drive(envs, envs.batch, steps), seconds)
-    yield measured("driverless", f"{worlds} cars with {BEAMS} beams: paddock", many, "car-steps/s")
+    yield measured(f"{worlds} cars with {BEAMS} beams: paddock", many, "car-steps/s")
     peer = run_peer("distance_field", str(BEAMS), str(seconds), TRACK, python=Path(sys.executable))
     theirs, name = float(peer["scans_per_second"]), "the scan of f1tenth_gym's method alone"
-    yield measured("driverless", f"one car with {BEAMS} beams: {name}", theirs, "scans/s")
-    yield measured("driverless", f"one car with {BEAMS} beams: over {name}", ours / theirs, "x")
+    yield measured(f"one car with {BEAMS} beams: {name}", theirs, "scans/s")
+    yield measured(f"one car with {BEAMS} beams: over {name}", ours / theirs, "x")
 
 
 def _drive(env: Any, batch: Any, steps: int) -> Callable[[], None]:
@@ -127,7 +123,7 @@ def _cars(count: int, seconds: float, quick: bool) -> Iterator[Result]:
 
         work()
         factor = 0.1 / best_time(work, seconds)
-    yield measured("driverless", f"{count} cars at 100 Hz, command() and step()", factor, "x real time", ">= 1")
+    yield measured(f"{count} cars at 100 Hz, command() and step()", factor, "x real time", ">= 1")
 
 
 def _perception(count: int, seconds: float, quick: bool) -> Iterator[Result]:
@@ -147,8 +143,7 @@ def _perception(count: int, seconds: float, quick: bool) -> Iterator[Result]:
             sim.step(2)
         times = best_times({"plain": plain.step, "seeing": seeing.step}, seconds)
     frame = 1e3 * (times["seeing"] - times["plain"])
-    case = f"cones seen by {count} cars on a track of {cones}, a frame"
-    yield measured("driverless", case, frame, "ms", _goal(quick, "<= 2"))
+    yield measured(f"cones seen by {count} cars on a track of {cones}, a frame", frame, "ms", None if quick else "<= 2")
 
 
 def _control(seconds: float, quick: bool) -> Iterator[Result]:
@@ -158,7 +153,7 @@ def _control(seconds: float, quick: bool) -> Iterator[Result]:
         return
     figures = run_peer("mpc", str(folder), str(20 if quick else 400), python=Path(sys.executable))
     median = 1e3 * float(figures["median"])
-    yield measured("driverless", "MPC step of the examples, median", median, "ms", _goal(quick, "<= 5"))
+    yield measured("MPC step of the examples, median", median, "ms", None if quick else "<= 5")
 
 
 BENCH = Bench("environments for learning and driverless cars, against peers", run, by_default=False)

@@ -103,9 +103,9 @@ def _one(fleet: BareFleet, seconds: float) -> Iterator[Result]:
     with np.errstate(all="ignore"):
         times = best_times({"numpy": in_numpy, "kernel": in_kernel, "substeps": in_substeps}, seconds)
     name = fleet.model.name
-    yield measured("kernels", f"{name}: kernel over NumPy", times["numpy"] / times["kernel"], "x", TARGETS.get(name))
-    yield measured("kernels", f"{name}: agent-steps", fleet.n / times["kernel"] / 1e6, "M/s")
-    yield measured("kernels", f"{name}: agent-steps, 8 substeps", 8 * fleet.n / times["substeps"] / 1e6, "M/s")
+    yield measured(f"{name}: kernel over NumPy", times["numpy"] / times["kernel"], "x", TARGETS.get(name))
+    yield measured(f"{name}: agent-steps", fleet.n / times["kernel"] / 1e6, "M/s")
+    yield measured(f"{name}: agent-steps, 8 substeps", 8 * fleet.n / times["substeps"] / 1e6, "M/s")
 
 
 def _packed(fleet: BareFleet) -> Result:
@@ -114,8 +114,7 @@ def _packed(fleet: BareFleet) -> Result:
     text = compiled.assembly(fleet.n, 1, *fleet.arguments)
     packed, scalar = len(re.findall(ARITHMETIC, text)), len(re.findall(SCALAR, text))
     share = 100.0 * packed / max(packed + scalar, 1)
-    case = f"{fleet.model.name}: packed arithmetic ({share:.0f} % of all)"
-    return measured("kernels", case, packed, "instructions", ">= 50")
+    return measured(f"{fleet.model.name}: packed arithmetic ({share:.0f} % of all)", packed, "instructions", ">= 50")
 
 
 BENCH = Bench("model kernels against NumPy, and their vector instructions", run)

@@ -20,20 +20,22 @@ TARGETS = {10_000: ">= 10", 100_000: ">= 10"}
 
 def run(quick: bool) -> Iterator[Result]:
     """Measure both sides with new setpoints every five ticks of 2 ms, through their public interfaces."""
+    from paddock.bench.suites.cars import car_rate  # which runs peers, too
+
     seconds = 1.0 if quick else 4.0
     for drones in (1, 100) if quick else (1, 100, 10_000, 100_000):
         theirs = _rate("crazyflow", str(drones), str(seconds))
         ours = _quads(drones, seconds)
-        yield measured("peers", f"{drones} drones: crazyflow (float32, CPU)", theirs / 1e6, "M drone-steps/s")
-        yield measured("peers", f"{drones} drones: paddock (float64)", ours / 1e6, "M drone-steps/s")
-        yield measured("peers", f"{drones} drones: ratio", ours / theirs, "x", None if quick else TARGETS.get(drones))
+        yield measured(f"{drones} drones: crazyflow (float32, CPU)", theirs / 1e6, "M drone-steps/s")
+        yield measured(f"{drones} drones: paddock (float64)", ours / 1e6, "M drone-steps/s")
+        yield measured(f"{drones} drones: ratio", ours / theirs, "x", None if quick else TARGETS.get(drones))
     theirs = _rate("commonroad_speed", "st", str(seconds))
-    yield measured("peers", "one car: CommonRoad single track, a loop of 1000 steps", theirs / 1e6, "M steps/s")
+    yield measured("one car: CommonRoad single track, a loop of 1000 steps", theirs / 1e6, "M steps/s")
     for cars, ticks in ((1, 1), (1, 1000), (10_000, 1)):
-        ours = _cars(cars, ticks, seconds)
+        ours = car_rate("car.bicycle", cars, ticks, seconds)
         case = f"{cars} car{'s' * (cars > 1)}: paddock car.bicycle, step({ticks})"
-        yield measured("peers", case, ours / 1e6, "M car-steps/s")
-        yield measured("peers", f"{case}, ratio", ours / theirs, "x")
+        yield measured(case, ours / 1e6, "M car-steps/s")
+        yield measured(f"{case}, ratio", ours / theirs, "x")
 
 
 def _rate(peer: str, *arguments: str) -> float:
@@ -70,17 +72,6 @@ def _quads(count: int, seconds: float) -> float:
 
         work()
         return 5 * count / best_time(work, seconds)
-
-
-def _cars(count: int, ticks: int, seconds: float) -> float:
-    """Return vehicle-steps per second of cars, with `ticks` per call of the public `step`."""
-    from paddock import load
-
-    spawn = {"grid": {"spacing": 10}}
-    fleet = {"name": "cars", "count": count, "model": "car.bicycle", "spawn": spawn, "speed": 15.0}
-    with load({"clock": {"rate": 1000}, "vehicles": [fleet | {"commands": {"steer": 0.01, "throttle": 0.1}}]}) as sim:
-        sim.step(10)
-        return count * ticks / best_time(lambda: sim.step(ticks), seconds)
 
 
 BENCH = Bench("comparison with crazyflow and CommonRoad", run, by_default=False)

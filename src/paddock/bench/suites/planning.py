@@ -32,10 +32,10 @@ def _paths(quick: bool) -> Iterator[Result]:
 
     times = best_times({"ours": lambda: dubins_lengths(starts, goals, 80.0), "plain": plain}, 0.5 if quick else 3.0)
     rate, plain_rate = 1e6 / times["ours"], len(few) ** 2 / times["plain"]
-    yield measured("planning", "Dubins paths of six words", rate / 1e6, "million paths per s", ">= 1.5")
-    yield measured("planning", "Dubins paths against the same code in Python", rate / plain_rate, "x", ">= 20")
+    yield measured("Dubins paths of six words", rate / 1e6, "million paths per s", ">= 1.5")
+    yield measured("Dubins paths against the same code in Python", rate / plain_rate, "x", ">= 20")
     matrix = best_time(lambda: dubins_lengths(starts[:100], goals, 80.0), 0.3 if quick else 1.0)
-    yield measured("planning", "cost matrix of 100 x 1,000", matrix, "s", "<= 0.15")
+    yield measured("cost matrix of 100 x 1,000", matrix, "s", "<= 0.15")
 
 
 def _poses(count: int, seed: int) -> Any:
@@ -49,13 +49,13 @@ def _missions(quick: bool) -> Iterator[Result]:
 
     setup = setup_of(generate(1))
     default = best_time(lambda: KinematicRun(Mission(setup)).finish(), 0.5 if quick else 2.0)
-    yield measured("planning", "default mission, planned and flown kinematically", default * 1e3, "ms", "<= 500")
+    yield measured("default mission, planned and flown kinematically", default * 1e3, "ms", "<= 500")
     uavs, tasks = (20, 400) if quick else (100, 2000)
     name = f"{uavs} UAVs, {tasks:,} tasks, clustered greedy"
     area, method = (20_000.0, 20_000.0), "clustered_greedy"
     crowd = setup_of(generate(1, uavs=uavs, tasks=tasks, area=area, range=None, method=method))
     planned = best_time(lambda: Mission(crowd).start(), 1.0 if quick else 4.0)
-    yield measured("planning", f"{name}: planned", planned, "s", None if quick else "<= 1")
+    yield measured(f"{name}: planned", planned, "s", None if quick else "<= 1")
     yield from _replanning(name, crowd, None if quick else "<= 100")
 
 
@@ -83,7 +83,7 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
             run.advance(1e-6)  # takes effect with the next step
             best = min(best, perf_counter() - started)
             run.advance(1.0)
-        yield measured("planning", f"{name}: replanned after {what}", best * 1e3, "ms", target)
+        yield measured(f"{name}: replanned after {what}", best * 1e3, "ms", target)
 
 
 def _default(quick: bool) -> Iterator[Result]:
@@ -103,8 +103,8 @@ def _default(quick: bool) -> Iterator[Result]:
         solve(setup.problem, setup.method)
         processor = process_time() - started
         case = f"{uavs} UAVs, {tasks} tasks"
-        yield measured("planning", f"{case}: {setup.method}, total", plan.total / 1000.0, "km")
-        yield measured("planning", f"{case}: {setup.method}, planned", seconds, "s", None if quick else "<= 2")
+        yield measured(f"{case}: {setup.method}, total", plan.total / 1000.0, "km")
+        yield measured(f"{case}: {setup.method}, planned", seconds, "s", None if quick else "<= 2")
         if not PYTHON.exists():
             print(f"paddock: {case}: OR-Tools is missing; `make bench-peers` installs it and compares", file=sys.stderr)
             continue
@@ -112,12 +112,12 @@ def _default(quick: bool) -> Iterator[Result]:
         theirs = run_peer("ortools", str(10.0 * seconds if quick else 20.0), stdin=problem)
         headed = Costs(costs.problem.with_headings(chosen_headings(costs, theirs["orders"])))
         _, total = value(headed, theirs["orders"])
-        yield measured("planning", f"{case}: OR-Tools in {theirs['seconds']:.0f} s, total", total / 1000.0, "km")
+        yield measured(f"{case}: OR-Tools in {theirs['seconds']:.0f} s, total", total / 1000.0, "km")
         above = 100.0 * (plan.total / total - 1.0)
-        yield measured("planning", f"{case}: {setup.method} above OR-Tools", above, "%", None if quick else "<= 3")
+        yield measured(f"{case}: {setup.method} above OR-Tools", above, "%", None if quick else "<= 3")
         share = 100.0 * processor / theirs["processor"]
         times = f"{case}: {setup.method}, processor time of that of OR-Tools"
-        yield measured("planning", times, share, "%", None if quick else "<= 10")
+        yield measured(times, share, "%", None if quick else "<= 10")
 
 
 BENCH = Bench("speed of planning, and quality of the plans", run, by_default=False)

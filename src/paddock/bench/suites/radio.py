@@ -68,13 +68,13 @@ def scene(count: int, world: dict[str, Any] | None = None, jammer: bool = False,
 
 def stage_time(sim: Simulation, count: int) -> float:
     """Return the mean time (s) of the stage of radio over that many updates, while all vehicles move at random."""
-    random, times = np.random.default_rng(1), sim.engine.pipeline.times
+    random, times = np.random.default_rng(1), sim.engine.stages.pipeline.times
     n = sim.engine.world.vehicles
     sim.command("d", vx=random.normal(0.0, 5.0, n), vy=random.normal(0.0, 5.0, n))
     sim.step(20)  # all that is compiled has run
     best = float("inf")
     for _ in range(3):  # noise of the machine only adds time
-        sim.engine.pipeline.reset_times()
+        sim.engine.stages.pipeline.reset_times()
         sim.step(10 * count)
         best = min(best, times["radio"].nanoseconds * 1e-9 / count)
     return best
@@ -86,10 +86,10 @@ def _links(count: int) -> Iterator[Result]:
     links = sim.radio.links()
     rate = 1.0 / stage_time(sim, 20)
     full = count == RADIOS
-    yield measured("radio", f"{count} radios: links of each", len(links.peer) / count, "", f">= {LINKS}")
-    yield measured("radio", f"{count} radios: updates of all links", rate, "per s", ">= 20" if full else None)
+    yield measured(f"{count} radios: links of each", len(links.peer) / count, "", f">= {LINKS}")
+    yield measured(f"{count} radios: updates of all links", rate, "per s", ">= 20" if full else None)
     rate = 1.0 / stage_time(scene(count, jammer=True), 20)
-    yield measured("radio", f"{count} radios under a pulsed jammer: updates", rate, "per s", ">= 20" if full else None)
+    yield measured(f"{count} radios under a pulsed jammer: updates", rate, "per s", ">= 20" if full else None)
 
 
 def _terrain(count: int) -> Iterator[Result]:
@@ -101,16 +101,16 @@ def _terrain(count: int) -> Iterator[Result]:
     sim = scene(count, {"ground": {"height_map": height_map}}, model="free_space", terrain=True)
     rate = 1.0 / stage_time(sim, 20)
     case = f"{count} radios over hills: updates of all links"
-    yield measured("radio", case, rate, "per s", ">= 10" if count == HILLY else None)
+    yield measured(case, rate, "per s", ">= 10" if count == HILLY else None)
 
 
 def _against_numpy(count: int) -> Iterator[Result]:
     sim = scene(count)
     each, radios = stage_time(sim, 20), sim.engine.radio.roster.radios
     pairs = best_time(lambda: all_pairs(radios), 3.0)
-    yield measured("radio", f"{count} radios: all pairs in NumPy", 1e3 * pairs, "ms")
+    yield measured(f"{count} radios: all pairs in NumPy", 1e3 * pairs, "ms")
     ratio, target = pairs / each, ">= 50" if count == PAIRED else None
-    yield measured("radio", f"{count} radios: speed over NumPy", ratio, "times", target)
+    yield measured(f"{count} radios: speed over NumPy", ratio, "times", target)
 
 
 def all_pairs(radios: Radios) -> tuple[Floats, Floats]:
@@ -121,8 +121,8 @@ def all_pairs(radios: Radios) -> tuple[Floats, Floats]:
     from scipy.special import erfc
 
     table, n = radios.table, radios.n
-    place, f, width = table[:3, :n], table[COLUMN.frequency, :n], table[COLUMN.bandwidth, :n]
-    apart = np.sqrt(((place[:, :, None] - place[:, None, :]) ** 2).sum(axis=0))
+    position, f, width = table[:3, :n], table[COLUMN.frequency, :n], table[COLUMN.bandwidth, :n]
+    apart = np.sqrt(((position[:, :, None] - position[:, None, :]) ** 2).sum(axis=0))
     loss = 20.0 * np.log10(np.maximum(4.0 * np.pi / 299_792_458.0 * apart * f, 1.0))
     power = 10.0 ** (0.1 * (table[COLUMN.power, :n] - loss))
     top = np.minimum((f + width / 2)[:, None], (f + width / 2)[None])
@@ -167,20 +167,20 @@ def _swarm(count: int) -> Iterator[Result]:
         costs.append(100.0 * float(np.median([_radio_share(sim, saved) for _ in range(5 if full else 1)])))
         assert sim.radio is not None
         links = len(sim.radio.links().peer) / count
-    yield measured("radio", f"{count} drones: links of each", links, "")
-    yield measured("radio", f"{count} drones: cost of radio at 10 Hz", costs[0], "%", "<= 20" if full else None)
-    yield measured("radio", f"{count} drones: cost of radio with traffic by duty", costs[1], "%")
+    yield measured(f"{count} drones: links of each", links, "")
+    yield measured(f"{count} drones: cost of radio at 10 Hz", costs[0], "%", "<= 20" if full else None)
+    yield measured(f"{count} drones: cost of radio with traffic by duty", costs[1], "%")
 
 
 def _radio_share(sim: Simulation, saved: bytes) -> float:
     """Return the time of the stages of radio in a second, over all the rest of it."""
     sim.restore(saved)
     sim.step(24)  # without what a restored run computes once
-    sim.engine.pipeline.reset_times()
+    sim.engine.stages.pipeline.reset_times()
     started = perf_counter()
     sim.step(240)
     total = perf_counter() - started
-    radio = 1e-9 * sum(sim.engine.pipeline.times[name].nanoseconds for name in STAGES)
+    radio = 1e-9 * sum(sim.engine.stages.pipeline.times[name].nanoseconds for name in STAGES)
     return radio / (total - radio)
 
 
@@ -202,16 +202,14 @@ def map_results(quick: bool) -> Iterator[Result]:
     fit_map(train.chosen(slice(50)))  # compiles
     started = perf_counter()
     fit = fit_map(train)
-    seconds = perf_counter() - started
-    yield measured("radio", f"map: fit of {count:,} samples", seconds, "s", None if quick else "<= 20")
-    yield measured("radio", "map: splats", fit.map.splats, "")
+    yield measured(f"map: fit of {count:,} samples", perf_counter() - started, "s", None if quick else "<= 20")
+    yield measured("map: splats", fit.map.splats, "")
     low, high = np.array([-0.5 * SIZE, -0.5 * SIZE, 0.0]), np.array([0.5 * SIZE, 0.5 * SIZE, CEILING])
     places = np.random.default_rng(3).uniform(low, high, (points, 3))
     rate = points / best_time(lambda: fit.map.query(places)) / 1e6
-    what = "map: points with gradient and uncertainty"
-    yield measured("radio", what, rate, "M/s", None if quick else ">= 5")
+    yield measured("map: points with gradient and uncertainty", rate, "M/s", None if quick else ">= 5")
     error = rms(fit.map.query(held.position).power - held.dbm)
-    yield measured("radio", "map: error of held-out samples", error, "dB")
+    yield measured("map: error of held-out samples", error, "dB")
     yield from error_results(train, held, error, quick)
 
 
@@ -219,7 +217,7 @@ def error_results(train: RadioSamples, held: RadioSamples, error: float, quick: 
     """Compare an error (dB) at held-out places with other methods; few samples have no target."""
     for name, method in other_methods().items():
         ratio = error / rms(method(train, held.position) - held.dbm)
-        yield measured("radio", f"map: error over {name}", ratio, "", None if quick else "<= 0.9")
+        yield measured(f"map: error over {name}", ratio, "", None if quick else "<= 0.9")
 
 
 def other_methods() -> dict[str, Callable[[RadioSamples, Floats], Floats]]:
@@ -314,9 +312,8 @@ class Town:
     def power(self, places: Floats) -> Floats:
         """Return the true received power (dBm) at places (n, 3)."""
         waves = shadow_waves(self.seed, 1)
-        given = np.ascontiguousarray(places), self.transmitter, waves
         flat = TerrainTables(0.0, np.zeros((1, 9)), np.zeros((1, 1)), np.zeros((1, 1)))
-        return powers(*given, self.buildings, flat)
+        return powers(np.ascontiguousarray(places), self.transmitter, waves, self.buildings, flat)
 
     def samples(self, count: int, noise: float = NOISE) -> RadioSamples:
         """Return measurements at random places in the open, up to CEILING, with an error of `noise` dB."""

@@ -27,16 +27,16 @@ def run(quick: bool) -> Iterator[Result]:
                 recorded = min(recorded, _timed(sim, seconds))
             report = recorder.report()
         budget = 100.0 * (recorded - plain) / seconds
-        yield measured("record", f"{name}: share of the tick budget", budget, "%", None if quick else "<= 15")
-        yield measured("record", f"{name}: file", report.bytes_per_vehicle_sample, "bytes per vehicle and sample")
+        yield measured(f"{name}: share of the tick budget", budget, "%", None if quick else "<= 15")
+        yield measured(f"{name}: file", report.bytes_per_vehicle_sample, "bytes per vehicle and sample")
         with Recorder(sim, file) as recorder:
             sim.run(sim.time + 2 * seconds, pace=1.0)
-        yield measured("record", f"{name}: samples dropped in real time", recorder.report().dropped, "", "<= 0")
+        yield measured(f"{name}: samples dropped in real time", recorder.report().dropped, "", "<= 0")
         started = perf_counter()
         with open_run(file) as read:
             samples = sum(1 for _ in read.snapshots())
         rate = samples * count / (perf_counter() - started)
-        yield measured("record", f"{name}: read back", rate / 1e6, "million vehicle samples per s")
+        yield measured(f"{name}: read back", rate / 1e6, "million vehicle samples per s")
 
 
 def _timed(sim: Any, seconds: int) -> float:

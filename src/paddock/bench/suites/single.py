@@ -24,14 +24,14 @@ def run(quick: bool) -> Iterator[Result]:
                 sim.step()
 
         commanded = best_time(drive, seconds) / 1000
-    yield measured("single", "car.bicycle: step()", 1.0 / each, "calls/s", ">= 10000")
-    yield measured("single", "car.bicycle: command() and step()", 1.0 / commanded, "calls/s", ">= 60000")
-    yield measured("single", "car.bicycle: step(1000)", 1.0 / many, "ticks/s", ">= 50000")
+    yield measured("car.bicycle: step()", 1.0 / each, "calls/s", ">= 10000")
+    yield measured("car.bicycle: command() and step()", 1.0 / commanded, "calls/s", ">= 60000")
+    yield measured("car.bicycle: step(1000)", 1.0 / many, "ticks/s", ">= 50000")
     drone = {"name": "fpv", "model": "quad", "pose": [0, 0, 10, 0], "behaviour": "hold", "sensors": ["imu", "gnss"]}
     with load({"clock": {"rate": 1000}, "vehicles": [drone]}) as sim:
         sim.step(10)
         each = best_time(lambda: _steps(sim), seconds) / 1000
-    yield measured("single", "quad with behaviour and sensors: step()", 1.0 / each, "calls/s", ">= 10000")
+    yield measured("quad with behaviour and sensors: step()", 1.0 / each, "calls/s", ">= 10000")
 
 
 def _steps(sim: Any) -> None:

@@ -48,8 +48,8 @@ def _latency(quick: bool) -> Iterator[Result]:
             sim.step(250 * (5 if quick else 30))
             rows = host.status()
         p50, p99 = (max(getattr(row, name) for row in rows) / 1e3 for name in ("latency_p50_us", "latency_p99_us"))
-        yield measured("sitl", f"10 {craft}s in lockstep: sensors to actuators, p50", p50, "ms", "< 2")
-        yield measured("sitl", f"10 {craft}s in lockstep: sensors to actuators, p99", p99, "ms", "< 20")
+        yield measured(f"10 {craft}s in lockstep: sensors to actuators, p50", p50, "ms", "< 2")
+        yield measured(f"10 {craft}s in lockstep: sensors to actuators, p99", p99, "ms", "< 20")
 
 
 def _crowd(quick: bool) -> Iterator[Result]:
@@ -82,7 +82,7 @@ def _pace(sim: Any, vehicles: str, quick: bool) -> Result:
     seconds, started = 3 if quick else 10, perf_counter()
     sim.step(seconds * RATE)
     factor = seconds / (perf_counter() - started)
-    return measured("sitl", f"{CROWD} built-in autopilots, {vehicles} at {RATE} Hz", factor, "x real time", ">= 1")
+    return measured(f"{CROWD} built-in autopilots, {vehicles} at {RATE} Hz", factor, "x real time", ">= 1")
 
 
 def _lightweight(quick: bool) -> Iterator[Result]:
@@ -101,7 +101,7 @@ def _lightweight(quick: bool) -> Iterator[Result]:
     steps()
     each = best_time(steps, 0.5 if quick else 2.0) / 1000
     adapter.disconnect()
-    yield measured("sitl", "lightweight adapter, one step", each * 1e6, "us", "< 50")
+    yield measured("lightweight adapter, one step", each * 1e6, "us", "< 50")
 
 
 def _ardupilot(quick: bool) -> Iterator[Result]:
@@ -126,12 +126,12 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
                 sim.step(steps)
                 rate, own = steps / (perf_counter() - started), (thread_time() - own) / steps
         if count == 1:
-            yield measured("sitl", "ArduPilot JSON, exchanges with a local peer", rate, "steps per s", ">= 5000")
+            yield measured("ArduPilot JSON, exchanges with a local peer", rate, "steps per s", ">= 5000")
         else:
             factor = rate / sim.engine.world.clock.rate
-            yield measured("sitl", f"{count} ArduPilots in lockstep, JSON at 1200 Hz", factor, "x real time", ">= 1")
-        yield measured("sitl", f"{count} ArduPilot JSON, processor time of the simulation", own * 1e6, "us per step")
-        yield measured("sitl", f"{count} ArduPilot JSON, processor time of the peer", spent[0] * count, "us per step")
+            yield measured(f"{count} ArduPilots in lockstep, JSON at 1200 Hz", factor, "x real time", ">= 1")
+        yield measured(f"{count} ArduPilot JSON, processor time of the simulation", own * 1e6, "us per step")
+        yield measured(f"{count} ArduPilot JSON, processor time of the peer", spent[0] * count, "us per step")
 
 
 @contextmanager
@@ -148,7 +148,9 @@ def _echo(ports: list[int]) -> Iterator[list[float]]:
 
 
 def _host(sim: Any, kind: type) -> Any:
-    return next(owner for call in sim.engine.on_close if isinstance(owner := getattr(call, "__self__", None), kind))
+    return next(
+        owner for call in sim.engine.listeners.close if isinstance(owner := getattr(call, "__self__", None), kind)
+    )
 
 
 class StandIn:

@@ -25,16 +25,16 @@ print(pages * resource.getpagesize())
 def run(quick: bool) -> Iterator[Result]:
     """Measure each in separate processes."""
     imports = [float(_python("-c", IMPORT)) for _ in range(2 if quick else 5)]
-    yield measured("startup", "import paddock", min(imports), "s", "<= 0.4")
+    yield measured("import paddock", min(imports), "s", "<= 0.4")
     demo = ("-m", "paddock", "demo", "--headless", "--seconds", "0.1" if quick else "1", "--json")
     _python(*demo)  # the first run may compile
     starts = [json.loads(_output(*demo))["first_tick_seconds"] for _ in range(1 if quick else 3)]
-    yield measured("startup", "demo: start to first tick, kernels cached", min(starts), "s", "<= 1.5")
+    yield measured("demo: start to first tick, kernels cached", min(starts), "s", "<= 1.5")
     if sys.platform == "linux":
         few, many = 1_000, 11_000 if quick else 101_000
         used = {count: int(_python("-c", MEMORY, str(count))) for count in (few, many)}
         each = (used[many] - used[few]) / (many - few)
-        yield measured("startup", f"memory per quadrotor, total, {many - few} of them", each, "B", "<= 1024")
+        yield measured(f"memory per quadrotor, total, {many - few} of them", each, "B", "<= 1024")
 
 
 def _output(*arguments: str) -> str:

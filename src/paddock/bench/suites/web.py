@@ -34,11 +34,10 @@ def cost(quick: bool) -> Iterator[Result]:
         hub, publishing = _shares(server, seconds)
         figures = page.result()
     case = f"{count:,} vehicles at {RATE} Hz"
-    target = None if quick else "<= 10"
-    yield measured("web", f"{case}: the hub's processor time", 100.0 * hub, "% of a core", target)
-    yield measured("web", f"{case}: publishing, within the tick", 100.0 * publishing, "% of a core")
-    yield measured("web", f"{case}: groups that arrived", figures["rate"], "Hz", None if quick else ">= 29")
-    yield measured("web", f"{case}: bytes to the page", figures["bytes_per_second"] / 1e6, "MB/s")
+    yield measured(f"{case}: the hub's processor time", 100.0 * hub, "% of a core", None if quick else "<= 10")
+    yield measured(f"{case}: publishing, within the tick", 100.0 * publishing, "% of a core")
+    yield measured(f"{case}: groups that arrived", figures["rate"], "Hz", None if quick else ">= 29")
+    yield measured(f"{case}: bytes to the page", figures["bytes_per_second"] / 1e6, "MB/s")
 
 
 def _shares(server: Server, seconds: float) -> tuple[float, float]:
@@ -80,21 +79,19 @@ def browser(quick: bool) -> Iterator[Result]:
             _wait(page)
             sleep(4.0)  # until the rates are steady
             frames, age = _pictures(page, 3.0 if quick else 8.0)
-        yield measured("web", f"{count:,} vehicles: frame rate in software", frames, "Hz", target)
-        yield measured("web", f"{count:,} vehicles: age of received frames", 1000 * age, "ms")
+        yield measured(f"{count:,} vehicles: frame rate in software", frames, "Hz", target)
+        yield measured(f"{count:,} vehicles: age of received frames", 1000 * age, "ms")
 
 
 def _light(quick: bool) -> Iterator[Result]:
     """Measure figures that do not depend on the number of vehicles."""
     with Server(swarm(100, 30), {"web": {"port": 0}}) as server, opened(server) as (page, begun):
         _wait(page)
-        seconds = monotonic() - begun
-        yield measured("web", "first frame after opening the link", seconds, "s", None if quick else "<= 2")
+        yield measured("first frame after opening the link", monotonic() - begun, "s", None if quick else "<= 2")
         times = page.evaluate("() => window.paddock.measureDecode(100000)")
-        target = None if quick else "<= 5"
-        yield measured("web", "decoding 100,000 vehicles, median", times["median"], "ms", target)
+        yield measured("decoding 100,000 vehicles, median", times["median"], "ms", None if quick else "<= 5")
         sizes = page.evaluate("async () => (await fetch('sizes.json')).json()")
-        yield measured("web", "gzipped download before the first frame", sizes["initial"] / 1000, "kB", "<= 240")
+        yield measured("gzipped download before the first frame", sizes["initial"] / 1000, "kB", "<= 240")
 
 
 @contextmanager

@@ -22,12 +22,12 @@ def latency(quick: bool) -> Iterator[Result]:
     for count, rate, limit in CASES[: 2 if quick else None]:
         for wire in ("stream", "shm"):
             figures, kept = watched(wire, count, rate, 3.0 if quick else 8.0)
-            case, judged = f"{wire}, {count:,} vehicles at {rate} Hz", not quick
+            case = f"{wire}, {count:,} vehicles at {rate} Hz"
             p99, arrived = figures.get("p99", inf), figures["groups"] / (figures["seconds"] * rate)
-            yield measured("wires", f"{case}: age, p99", p99, "ms", f"<= {limit}" if judged else None)
-            yield measured("wires", f"{case}: age, median", figures.get("p50", inf), "ms")
-            yield measured("wires", f"{case}: groups that arrived", 100.0 * arrived, "%")
-            yield measured("wires", f"{case}: rate kept by the simulation", kept, "%", ">= 99" if judged else None)
+            yield measured(f"{case}: age, p99", p99, "ms", None if quick else f"<= {limit}")
+            yield measured(f"{case}: age, median", figures.get("p50", inf), "ms")
+            yield measured(f"{case}: groups that arrived", 100.0 * arrived, "%")
+            yield measured(f"{case}: rate kept by the simulation", kept, "%", None if quick else ">= 99")
 
 
 def watched(wire: str, count: int, rate: int, seconds: float) -> tuple[dict[str, Any], float]:
@@ -49,7 +49,7 @@ def speed(server: Server, work: Callable[[], Any]) -> tuple[Any, float]:
 
 def many_subscribers(quick: bool) -> Iterator[Result]:
     """Measure four subscribers at 30 Hz, then with a fifth that never reads, and the effect on the others."""
-    count, seconds, judged = (10_000, 2.0, False) if quick else (100_000, 8.0, True)
+    count, seconds = (10_000, 2.0) if quick else (100_000, 8.0)
     with Server(swarm(count, 30), {"stream": {"port": 0, "rate": 30}}) as server:
         port = server.addresses["stream"]["port"]
         sleep(1.0)
@@ -59,23 +59,24 @@ def many_subscribers(quick: bool) -> Iterator[Result]:
     for case, kept, figures in (("to 4 subscribers", with_four, four), ("and 1 stalled", with_five, five)):
         name = f"stream, {count:,} vehicles at 30 Hz {case}"
         lost = 100.0 * (alone - kept) / alone
-        yield measured("wires", f"{name}: ticks lost by the simulation", lost, "%", "<= 10" if judged else None)
-        yield measured("wires", f"{name}: slowest subscriber", figures["rate"], "Hz")
-        yield measured("wires", f"{name}: age, worst p99", figures["p99"], "ms")
+        yield measured(f"{name}: ticks lost by the simulation", lost, "%", None if quick else "<= 10")
+        yield measured(f"{name}: slowest subscriber", figures["rate"], "Hz")
+        yield measured(f"{name}: age, worst p99", figures["p99"], "ms")
 
 
 def _watching(port: int, seconds: float, stalled: int) -> dict[str, Any]:
     others = [Subscriber("stalled", port, 30, seconds + 1.0) for _ in range(stalled)]
-    figures = [one.result() for one in [Subscriber("stream", port, 30, seconds) for _ in range(4)]]
-    for one in others:
-        one.result()
+    subscribers = [Subscriber("stream", port, 30, seconds) for _ in range(4)]
+    figures = [subscriber.result() for subscriber in subscribers]
+    for subscriber in others:
+        subscriber.result()
     worst = max(figure.get("p99", inf) for figure in figures)
     return {"p99": worst, "rate": min(figure["groups"] / figure["seconds"] for figure in figures)}
 
 
 def datagrams(quick: bool) -> Iterator[Result]:
     """Measure 64 cars to 4 clients at 100 Hz, each of which drives one car at 100 Hz."""
-    count, clients, seconds, judged = (16, 2, 2.0, False) if quick else (64, 4, 8.0, True)
+    count, clients, seconds = (16, 2, 2.0) if quick else (64, 4, 8.0)
     serve = {"vds1": {"port": 0, "rate": 100, "state": None}, "metrics": {"port": 0}}
     with Server(cars(count, 1000), serve) as server:
         sleep(0.5)
@@ -85,27 +86,24 @@ def datagrams(quick: bool) -> Iterator[Result]:
     publishes = after["publishes"] - before["publishes"]
     late = 100.0 * (after["publishes_late"] - before["publishes_late"]) / max(publishes, 1)
     name = f"vds1, {count} cars to {clients} clients at 100 Hz"
-    yield measured("wires", f"{name}: publishes late", late, "%", "<= 1" if judged else None)
-    yield measured("wires", f"{name}: datagrams that arrived", 100.0 * figures["share"] / count, "%")
-    yield measured("wires", f"{name}: rate kept by the simulation", kept, "%", ">= 99" if judged else None)
+    yield measured(f"{name}: publishes late", late, "%", None if quick else "<= 1")
+    yield measured(f"{name}: datagrams that arrived", 100.0 * figures["share"] / count, "%")
+    yield measured(f"{name}: rate kept by the simulation", kept, "%", None if quick else ">= 99")
 
 
 def counters(port: int) -> dict[str, float]:
     """Return the hub's counts of publishes, from its metrics."""
+    from prometheus_client.parser import text_string_to_metric_families
+
     with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
-        lines = page.read().decode().splitlines()
-    figures = {"publishes": 0.0, "publishes_late": 0.0}
-    for line in lines:
-        name, _, value = line.partition(" ")
-        key = name.partition("{")[0].removeprefix("paddock_hub_").removesuffix("_total")
-        if key in figures:
-            figures[key] = float(value)
-    return figures
+        families = list(text_string_to_metric_families(page.read().decode()))
+    values = {sample.name: float(sample.value) for family in families for sample in family.samples}
+    return {name: values.get(f"paddock_hub_{name}_total", 0.0) for name in ("publishes", "publishes_late")}
 
 
 def _driven(port: int, clients: int, seconds: float) -> dict[str, Any]:
-    started = [Subscriber("drive", port, k + 1, seconds) for k in range(clients)]
-    return {"share": min(one.result()["rate"] / 100.0 for one in started)}
+    drivers = [Subscriber("drive", port, k + 1, seconds) for k in range(clients)]
+    return {"share": min(driver.result()["rate"] / 100.0 for driver in drivers)}
 
 
 NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
@@ -121,11 +119,11 @@ def encoding(quick: bool) -> Iterator[Result]:
     best = dict.fromkeys(works, inf)
     for _ in range(2 if quick else 5):  # in turns, so that noise affects all; each several times, to warm its caches
         best = {name: min(best[name], best_time(work, 0.3)) for name, work in works.items()}
-    yield measured("wires", f"encode positions of {count:,} vehicles", 1000 * best["frame"], "ms")
+    yield measured(f"encode positions of {count:,} vehicles", 1000 * best["frame"], "ms")
     for name in ("records", "arrays"):
         if name in best:
             case = f"encode {count:,} vehicles: faster than orjson of {name}"
-            yield measured("wires", case, best[name] / best["frame"], "x", None if quick else ">= 50")
+            yield measured(case, best[name] / best["frame"], "x", None if quick else ">= 50")
 
 
 def shared_memory(quick: bool) -> Iterator[Result]:
@@ -141,7 +139,7 @@ def shared_memory(quick: bool) -> Iterator[Result]:
             ring.publish(len(out), 1, 0.0, 0.0, 0, 0)
 
         rate = 1.0 / best_time(publish, 1.0 if quick else 3.0)
-    yield measured("wires", f"shm, {count:,} vehicles: groups published", rate, "per s", None if quick else ">= 1000")
+    yield measured(f"shm, {count:,} vehicles: groups published", rate, "per s", None if quick else ">= 1000")
 
 
 def _data(quick: bool) -> tuple[int, Any, Any, Any]:
@@ -167,7 +165,7 @@ def control(quick: bool) -> Iterator[Result]:
     """Measure one car at 1 kHz: plain steps, and steps with synchronous control."""
     from paddock import connect
 
-    steps, judged = (200, False) if quick else (3000, True)
+    steps = 200 if quick else 3000
     with (
         Server(cars(1, 1000), {"zmq": {"port": 0}}) as server,
         connect(f"tcp://127.0.0.1:{server.addresses['zmq']['port']}") as sim,
@@ -184,11 +182,11 @@ def control(quick: bool) -> Iterator[Result]:
 
         asked = _times(sim, steps)
     trip = 1000 * (median(asked) - median(plain) - median(own))
-    yield measured("wires", "zmq, step(1): median", 1000 * median(plain), "ms")
-    yield measured("wires", "zmq, step(1) with control: median", 1000 * median(asked), "ms")
+    yield measured("zmq, step(1): median", 1000 * median(plain), "ms")
+    yield measured("zmq, step(1) with control: median", 1000 * median(asked), "ms")
     name = "zmq, control round trip above the client's own work: median"
-    yield measured("wires", name, trip, "ms", "<= 0.5" if judged else None)
-    yield measured("wires", "zmq, steps with control", len(asked) / sum(asked), "per s", ">= 1000" if judged else None)
+    yield measured(name, trip, "ms", None if quick else "<= 0.5")
+    yield measured("zmq, steps with control", len(asked) / sum(asked), "per s", None if quick else ">= 1000")
 
 
 def _times(sim: Any, steps: int) -> list[float]:

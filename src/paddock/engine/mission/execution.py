@@ -9,6 +9,7 @@ import numpy as np
 from paddock.compute import arrays
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
+from paddock.engine.fleet_control import OWN
 from paddock.engine.mission.following import (
     COLUMN,
     FAR,
@@ -20,7 +21,6 @@ from paddock.engine.mission.following import (
 )
 from paddock.engine.mission.link import MissionLink
 from paddock.engine.mission.spacing import Spacing
-from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose
@@ -66,7 +66,7 @@ class KinematicExecution:
 
     def join(self, program: FleetProgram) -> None:
         """Add a fleet that takes part."""
-        program.carried = True
+        program.control.give_to_mission(None)
 
     def begin(self, time: float) -> None:
         """Plan."""
@@ -215,7 +215,7 @@ class DynamicsExecution:
             way = np.where(idling[indices], self.travelled[indices], tracks.column("travelled", rows))
             tracks.write("travelled", rows, way)
             self.travelled[indices] = way
-            if group.program.has_battery and "charge" in column_index(group.program.model.state):
+            if group.program.parameters.has_battery and "charge" in column_index(group.program.model.state):
                 row = column_index(group.program.model.state)["charge"]
                 charge[indices] = group.program.fleet.state[row, rows]
         for index in missing.tolist():
@@ -321,10 +321,9 @@ class DynamicsExecution:
     def _hold_overridden(self) -> None:
         """Store the position on the route of vehicles with an override, until the override ends."""
         for group, tracks in self._members():
-            overrides = group.program.overrides
-            if overrides is None and not self.held:
+            overridden = group.program.control.marks()[group.rows] != OWN
+            if not self.held and not overridden.any():
                 continue
-            overridden = np.zeros(len(group.rows), bool) if overrides is None else overrides.marks[group.rows] != OWN
             for row, index, away in zip(group.rows.tolist(), group.indices.tolist(), overridden.tolist(), strict=True):
                 if index in self.held:
                     self.held[index][COLUMN["travelled"]] = tracks.memory[COLUMN["travelled"], row]

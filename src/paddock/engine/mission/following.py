@@ -16,7 +16,8 @@ from paddock.compute.math import atan, clamp, maximum, minimum, select, sincos, 
 from paddock.compute.quaternion import axes
 from paddock.compute.routine import routine
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, HeardBlocks, PoseBlocks, RuleSetup
-from paddock.engine.program import GNSS, FleetProgram
+from paddock.engine.fleet_settings import GNSS
+from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import (
     CURVATURE,
@@ -315,7 +316,7 @@ class FollowingStyle:
 def style_of(program: FleetProgram, environment: Floats, ground: float | None = None) -> FollowingStyle:
     """Return the options with which a fleet follows paths in this wind; `ground` is its height (m) at home if known."""
     rows = column_index(program.model.parameters)
-    p = {name: float(program.parameter_values[row]) for name, row in rows.items()}
+    p = {name: float(program.parameters.values[row]) for name, row in rows.items()}
     e = Environment(*environment.tolist())
     air = {"wind_x": e.wind_x, "wind_y": e.wind_y, "ground": e.ground_z if ground is None else ground}
     kind = program.model.kind
@@ -443,10 +444,8 @@ class FollowingBehaviour(FleetBehaviour):
             self.urges[2, :n] = without_position(signals[LOST, :n], world.clock.time)
         return super().run(world, poses, parameters, dt, among, heard)
 
-    def admit(self, rows: slice | Ints) -> None:
-        """Clear the memory of vehicles that join; others continue where they left their route."""
-        if isinstance(rows, slice):
-            super().admit(rows)
+    def restart(self, rows: Ints) -> None:
+        """Let vehicles whose override has ended continue where they left their route."""
 
 
 def without_position(lost: Floats, time: float) -> NDArray[np.bool_]:
@@ -499,8 +498,8 @@ class FleetTracks:
         self.program = program
         self.style: FollowingStyle = style_of(program, environment, ground)
         setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
-        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
-        program.behaviour = self.behaviour
+        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.parameters.varying)
+        program.control.give_to_mission(self.behaviour)
         self.parts: dict[int, Floats] = {}  # index -> its rows of the table
 
     @property

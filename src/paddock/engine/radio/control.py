@@ -20,7 +20,6 @@ from paddock.radio.links.jamming import JammerState, active_share
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.links.survey import RadioSurvey, far_interference, link_budget, radio_ranges
-from paddock.radio.links.table import Links
 from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
 from paddock.radio.packets.state import STATE_FIELDS
@@ -33,6 +32,7 @@ from paddock.wire.radio_results import (
     HeardLevels,
     JammerView,
     LinkBudget,
+    Links,
     NegotiatedAssignment,
     RadioFleetTree,
     RadioReport,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.program import GNSS, FleetProgram
+from paddock.engine.fleet_settings import GNSS
+from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning
 from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
 from paddock.radio.links.paths import PathTables, check_frequencies, classes_of

@@ -26,11 +26,12 @@ from paddock.engine.radio.roster import NOT_JAMMED, RadioRoster, RadioState
 from paddock.errors import PaddockError
 from paddock.radio.links.jamming import ON, Jammers, active_share, add_jamming, band_shares, frame_times
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
-from paddock.radio.links.table import BURST, SHARE, Bools, Links, on_channel, packet_error
+from paddock.radio.links.table import BURST, SHARE, Bools, on_channel, packet_error
 from paddock.radio.packets.messages import rules_of
 from paddock.radio.packets.queues import denied_shares
 from paddock.radio.physics.signal import decibels, power_ratio
 from paddock.scenario.radio_types import MessagesSection
+from paddock.wire.radio_results import Links
 
 if TYPE_CHECKING:
     from paddock.engine.radio.stage import RadioStage

@@ -24,7 +24,6 @@ from paddock.radio.links.table import (
     STATION,
     UPLINK,
     Bools,
-    Links,
     StatusPart,
     fill_status,
     moved_links,
@@ -32,6 +31,7 @@ from paddock.radio.links.table import (
     sinr_of,
 )
 from paddock.radio.packets.network import Graph, contacts
+from paddock.wire.radio_results import Links
 
 
 def show_links(

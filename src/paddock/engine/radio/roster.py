@@ -14,11 +14,12 @@ from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.links.jamming import ROWS, Jammers, JammerState, check_emitters, possible_acts
 from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Ints, Radios, radios_of
-from paddock.radio.links.table import BURST_ROWS, COLLISION_ROWS, Bools, Indices, Links, moved_links
+from paddock.radio.links.table import BURST_ROWS, COLLISION_ROWS, Bools, Indices, moved_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets.state import PacketState, drop_removed, new_packets, reset_radios
 from paddock.scenario import Scenario
 from paddock.scenario.radio_types import MessagesSection
+from paddock.wire.radio_results import Links
 from paddock.world.columns import Environment, column_index
 from paddock.world.fleet import Fleet
 from paddock.world.parts import LINK, RADIO, array, child, count, fresh, mapping, part, rows, value
@@ -184,9 +185,9 @@ class RadioRoster:
         section = scenario.radio
         assert section is not None
         fleets = [
-            FleetRadios(name, p.fleet.ids[p.fleet.rows], p.fleet.tables["streams"][p.fleet.rows], p.radio)
+            FleetRadios(name, p.fleet.ids[p.fleet.rows], p.fleet.tables["streams"][p.fleet.rows], p.settings.radio)
             for name, p in programs.items()
-            if p.radio and p.fleet.n
+            if p.settings.radio and p.fleet.n
         ]
         self.radios: Radios = radios_of(section, fleets)
         self._members = {

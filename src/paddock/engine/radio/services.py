@@ -23,7 +23,7 @@ import numpy as np
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
-from paddock.engine.program import HEARTBEATS, TELEMETRY, UPLINK, UPLINK_ROWS, FleetProgram
+from paddock.engine.program import FleetProgram
 from paddock.engine.radio.packets import first_turn, turns_by
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.radios import RadioPart, Radios
@@ -38,6 +38,11 @@ from paddock.world.fleet import NEVER, Ints, draw_uniforms
 if TYPE_CHECKING:
     from paddock.engine.radio.stage import RadioStage
 
+UPLINK = "uplink"  # the table of commands that wait to be sent over the radio, and of their counts
+UPLINK_ROWS = 8  # of it, beside the inputs of a command
+HEARTBEATS = "heartbeats"  # the table of heartbeats of the scenario's ground station: sent, received
+TELEMETRY = "telemetry"  # the table of the states that are known at the station
+NO_TELEMETRY = np.array([0.0, 0.0, -1.0] + [0.0] * 11)  # states sent and received, time and numbers of the newest
 INPUT_BITS = 32  # of an input in a command
 NOT_GIVEN = 1e15  # value of an input that a command leaves as it is: tables hold no NaN
 HELD = -1.0  # ticks of a command that never expires
@@ -80,7 +85,7 @@ class Uplink:
         table[INPUTS:, free] = NOT_GIVEN
         for name, value in inputs.items():
             table[INPUTS + known[name], rows] = value
-        lasting = program.timeout_ticks if lasting is None else lasting
+        lasting = program.settings.timeout_ticks if lasting is None else lasting
         table[WAITS, rows], table[POSTED, rows] = 1.0, float(tick)
         table[LASTING, rows] = HELD if lasting is None else float(lasting)
         self._waits = True
@@ -91,7 +96,7 @@ class Uplink:
             return NEVER_DUE
         if self._waits is None:
             self._waits = any(
-                program.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
+                program.settings.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
                 for program in self._radio.programs.values()
             )
         return tick if self._waits or self._radio.channel.messages.serves else NEVER_DUE
@@ -107,7 +112,7 @@ class Uplink:
 
     def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets whose commands go over the radio, with their radios."""
-        return [pair for pair in fitted_fleets(self._radio) if pair[0].via is not None]
+        return [pair for pair in fitted_fleets(self._radio) if pair[0].settings.via is not None]
 
     # sending ---------------------------------------------------------------------------------------------------------
 
@@ -116,8 +121,8 @@ class Uplink:
         self._waits = False
         stations: dict[int, list[tuple[FleetProgram, RadioPart]]] = {}
         for program, part in self._carried():
-            assert program.via is not None
-            stations.setdefault(station_radio(self._radio, program.via), []).append((program, part))
+            assert program.settings.via is not None
+            stations.setdefault(station_radio(self._radio, program.settings.via), []).append((program, part))
         for source, fleets in stations.items():
             self._send_from(source, fleets, tick)
 
@@ -157,8 +162,8 @@ class Uplink:
         """Take the commands of a fleet that have arrived, and latch them."""
         mine, places = part.vehicles(arrivals.receiver)
         rows = program.fleet.rows[places]
-        if program.acts:
-            takes = ~program.driven(rows)  # a rule drives the others: their commands count as lost
+        if program.control.acts:
+            takes = ~program.control.driven(rows)  # a rule drives the others: their commands count as lost
             mine, rows = mine[takes], rows[takes]
         if not len(rows):
             return
@@ -179,9 +184,9 @@ class Uplink:
         lasting = values[:, LASTING - PACKET]
         expires = tick + lasting.astype(np.int64)
         expires[lasting == HELD] = NEVER
-        fleet.tables["expires"][rows], table[LATCHED, rows] = expires, values[:, 0]
+        program.control.let_expire(rows, expires)
+        table[LATCHED, rows] = values[:, 0]
         heard = np.unique(rows)
-        program.expires_from = min(program.expires_from, int(fleet.tables["expires"][heard].min()))
         back = heard[fleet.tables["failed"][heard] != 0]
         if len(back):
             fleet.tables["failed"][back] = 0
@@ -191,7 +196,7 @@ class Uplink:
 
     def traffic(self, program: FleetProgram, rows: Ints) -> CommandTraffic:
         """Return the counts of some vehicles of a fleet."""
-        if program.via is None:
+        if program.settings.via is None:
             raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
         channel, table = self._radio.channel, program.fleet.tables[UPLINK][:, rows]
         sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
@@ -331,17 +336,19 @@ class TelemetryStage(TimedService):
                 self._send(program, part, places, tick)
 
     def _send(self, program: FleetProgram, part: RadioPart, places: Ints, tick: int) -> None:
-        assert program.via is not None
+        assert program.settings.via is not None
         world, rows, state = self._radio.world, program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
         state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, places].T
-        charge = column_index(program.model.state).get("charge") if program.has_battery else None
+        charge = column_index(program.model.state).get("charge") if program.parameters.has_battery else None
         if charge is not None:
             state[:, POSE_ROWS] = program.fleet.state[charge, rows]
         bits = NUMBER_BITS * (NUMBERS if charge is not None else POSE_ROWS)
-        sources, goals = part.first_radios(places), np.full(len(places), station_radio(self._radio, program.via))
+        sources, station = part.first_radios(places), station_radio(self._radio, program.settings.via)
         drawn = draw_uniforms(world.seed, program.fleet.tables["streams"][rows], LATER_PURPOSE, 1, tick)[:, 0]
         later = drawn * world.clock.dt  # vehicles that do not hear each other would collide again and again
-        self._channel.post_service(Post(TELEMETRY_KIND, sources, goals, state, bits, later=later), tick)
+        self._channel.post_service(
+            Post(TELEMETRY_KIND, sources, np.full(len(places), station), state, bits, later=later), tick
+        )
         program.fleet.tables[TELEMETRY][STATES_SENT, rows] += 1.0
 
     def _keep(self, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
@@ -394,8 +401,8 @@ def _rate(program: FleetProgram) -> float | None:
     """Return the states per second of each vehicle of a fleet; None: it sends none."""
     if TELEMETRY not in program.fleet.tables:
         return None
-    assert program.via is not None
-    return program.via.telemetry
+    assert program.settings.via is not None
+    return program.settings.via.telemetry
 
 
 def _possible(table: Floats, now: float) -> bool:
@@ -432,12 +439,9 @@ class HeartbeatStage(TimedService):
             np.add.at(table[STATES_RECEIVED], heard, 1.0)
             places = self.turn(program, part, tick)
             if len(places):
-                assert program.heartbeat is not None
-                sources, goals = (
-                    np.full(len(places), station_radio(self._radio, program.heartbeat)),
-                    part.first_radios(places),
-                )
-                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(places), 0)), BEAT_BITS)
+                assert program.settings.heartbeat is not None
+                station, goals = station_radio(self._radio, program.settings.heartbeat), part.first_radios(places)
+                beats = Post(HEARTBEAT, np.full(len(places), station), goals, np.zeros((len(places), 0)), BEAT_BITS)
                 self._channel.post_service(beats, tick)
                 table[STATES_SENT, program.fleet.rows[places]] += 1.0
 
@@ -458,4 +462,4 @@ class HeartbeatStage(TimedService):
 
 def _beat_rate(program: FleetProgram) -> float | None:
     """Return the heartbeats per second for each vehicle of a fleet; None: it gets none."""
-    return None if program.heartbeat is None else program.heartbeat.heartbeat
+    return None if program.settings.heartbeat is None else program.settings.heartbeat.heartbeat

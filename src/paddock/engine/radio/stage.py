@@ -52,14 +52,14 @@ from paddock.radio.links.jamming import (
 )
 from paddock.radio.links.radios import COLUMN, Floats, Ints
 from paddock.radio.links.survey import RadioSurvey
-from paddock.radio.links.table import BURST_ROWS, Bools, Links, jammed_radios
+from paddock.radio.links.table import BURST_ROWS, Bools, jammed_radios
 from paddock.radio.packets.network import NO_HOP, ways_to
 from paddock.radio.settings import checked_settings
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
-from paddock.wire.radio_results import JammerView, SpooferView, SurveyLimits
+from paddock.wire.radio_results import JammerView, Links, SpooferView, SurveyLimits
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 

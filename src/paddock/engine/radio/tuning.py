@@ -17,10 +17,11 @@ from paddock.engine.radio.roster import HIGHEST_CHANNEL
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import Bands
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios, group_names
-from paddock.radio.links.table import BURST_ROWS, Links, common_band, no_links
+from paddock.radio.links.table import BURST_ROWS, common_band, no_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.physics.signal import NEPERS
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, HoppingSection, RadioType
+from paddock.wire.radio_results import Links
 from paddock.world.fleet import stream_ids
 
 HOP_PURPOSE = 903

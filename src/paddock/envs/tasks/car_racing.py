@@ -160,7 +160,7 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
         room = f"{grid:g} m" if track.closed else f"{grid:g} m and {ROOM:g} m to drive"
         raise InvalidValueError(f"{batch.size} cars take {room}; track {track.name!r} is {track.length:.0f} m long")
     table, spacing = course_table(track), track.length / (len(track.centre) - (not track.closed))
-    parameters = batch.model.parameters(*batch.program.parameter_values.tolist())
+    parameters = batch.model.parameters(*batch.program.parameters.values.tolist())
     body = batch.model.body(parameters)
     begin = round(track.locate(*track.start[:2])[0] / spacing) % len(table)
     values = {"steer": parameters.steer_max, "half_width": body.half_width, "spacing": spacing, "closed": track.closed}

@@ -8,22 +8,29 @@ import numpy as np
 from paddock.compute import arrays
 from paddock.compute.math import absolute, floor, select, sincos, sqrt, whole
 from paddock.compute.quaternion import unrotate
-from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flight_task, hover_share, spread_draws
+from paddock.envs.flight import (
+    FlightAction,
+    FlightAttitude,
+    FlightOptions,
+    body_motion,
+    flight_task,
+    hover_share,
+    spread_draws,
+)
 from paddock.envs.picture import DARK, GREEN, Picture
 from paddock.envs.task import Scene, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.vehicles.model import Placement
-from paddock.world.columns import Column, Floats, Pose
+from paddock.world.columns import Column, Floats, Pose, column_tuple
 
 GATE_DRAW, PLACE_DRAW, HEIGHT_DRAW = 1, 2, 3  # purposes of draws
 GATE_COLUMNS = 4  # of a gate: x, y, z (m) of the centre, yaw (rad) of the direction through it
 
 
-class Options(NamedTuple):
+@column_tuple
+class Options(FlightOptions):
     """Gates, starts, and the weights of the reward."""
 
-    action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
-    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.4
     half: Annotated[float, Column("m", "half the inner width and height of a gate", 0.1, 10.0)] = 1.0
     frame: Annotated[float, Column("m", "width of a gate's frame", 0.0, 10.0)] = 0.2
     laps: Annotated[float, Column("", "laps of a race; 0: any number", 0.0, 1e6)] = 0.0
@@ -34,7 +41,6 @@ class Options(NamedTuple):
     spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.0002
     crash: Annotated[float, Column("", "cost of a crash or of getting lost", 0.0, 1e4)] = 1.0
     lost: Annotated[float, Column("m", "an episode ends at this distance from the gate", 1.0, 1e4)] = 25.0
-    hover: Annotated[float, Column("", "share of full thrust that carries it: set from the vehicle", 0.0, 1.0)] = 0.2
 
 
 class Memory(NamedTuple):
@@ -47,7 +53,8 @@ class Memory(NamedTuple):
     z: Annotated[float, Column("m", "up")]
 
 
-class Observation(NamedTuple):
+@column_tuple
+class Observation(FlightAttitude):
     """All in body axes."""
 
     gap_x: Annotated[float, Column("m", "way to the gate, forward", -50.0, 50.0)]
@@ -62,12 +69,6 @@ class Observation(NamedTuple):
     vx: Annotated[float, Column("m/s", "velocity forward", -40.0, 40.0)]
     vy: Annotated[float, Column("m/s", "to the left", -40.0, 40.0)]
     vz: Annotated[float, Column("m/s", "up", -40.0, 40.0)]
-    up_x: Annotated[float, Column("", "the world's up direction", -1.1, 1.1)]
-    up_y: Annotated[float, Column("", "its part to the left", -1.1, 1.1)]
-    up_z: Annotated[float, Column("", "its part up", -1.1, 1.1)]
-    wx: Annotated[float, Column("rad/s", "roll rate", -40.0, 40.0)]
-    wy: Annotated[float, Column("rad/s", "pitch rate", -40.0, 40.0)]
-    wz: Annotated[float, Column("rad/s", "yaw rate", -40.0, 40.0)]
 
 
 def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tuple[Placement, Memory]:
@@ -120,8 +121,7 @@ def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, po
     normal = unrotate(at.qx, at.qy, at.qz, at.qw, cosine, sine, 0.0)
     dx, dy, dz = course[n, 0] - course[g, 0], course[n, 1] - course[g, 1], course[n, 2] - course[g, 2]
     onward = unrotate(at.qx, at.qy, at.qz, at.qw, dx, dy, dz)
-    b = body_motion(at)
-    return Observation(*gap, *normal, *onward, b.vx, b.vy, b.vz, b.up_x, b.up_y, b.up_z, at.wx, at.wy, at.wz)
+    return Observation(*gap, *normal, *onward, *body_motion(at))
 
 
 def _around(points: Floats) -> Floats:

@@ -6,9 +6,9 @@ import numpy as np
 
 from paddock.compute.math import PI, maximum, minimum, select, sincos, sqrt, whole
 from paddock.compute.philox import uniforms
-from paddock.envs.flight import spread_draws
+from paddock.envs.flight import flight_task, spread_draws
 from paddock.envs.picture import DARK, RED, Picture
-from paddock.envs.task import LearningTask, Scene, Verdict
+from paddock.envs.task import Scene, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import VELOCITY, Command
 from paddock.world.columns import Column, Floats, Pose
@@ -156,10 +156,8 @@ def draw(picture: Picture, scene: Scene) -> None:
             view.quad(scene.poses[:, k], size=0.8, colour=RED if scene.memory[1, k] else DARK)
 
 
-TASK = LearningTask(
+TASK = flight_task(
     summary="Quadrotors catch another one that flees",
-    model="quad",
-    preset="race",
     action=VelocityAction,
     observation=Observation,
     memory=Memory,

@@ -7,28 +7,34 @@ import numpy as np
 
 from paddock.compute.math import PI, exp, select, sqrt
 from paddock.compute.quaternion import unrotate
-from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flight_task, hover_share, spread_draws
+from paddock.envs.flight import (
+    FlightAction,
+    FlightAttitude,
+    FlightOptions,
+    body_motion,
+    flight_task,
+    hover_share,
+    spread_draws,
+)
 from paddock.envs.picture import GREEN, Picture
 from paddock.envs.task import Scene, TaskCourse, Verdict
 from paddock.vehicles.model import Placement
-from paddock.world.columns import Column, Floats, Pose
+from paddock.world.columns import Column, Floats, Pose, column_tuple
 
 HEIGHT = 2.0  # m: of the point over the ground
 START, TURN, SPEED_DRAW = 1, 2, 3  # purposes of draws
 
 
-class Options(NamedTuple):
+@column_tuple
+class Options(FlightOptions):
     """What makes it easy or hard, and the weights of the reward."""
 
-    action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
-    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.4
     away: Annotated[float, Column("m", "distance of the start from the point, in each axis, at most", 0.0, 1.5)] = 1.0
     speed: Annotated[float, Column("m/s", "speed at the start, at most", 0.0, 10.0)] = 0.5
     bounds: Annotated[float, Column("m", "an episode ends at this distance from the point", 0.1, 1e3)] = 4.0
     effort: Annotated[float, Column("", "cost of an action's square", 0.0, 10.0)] = 0.01
     spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.0005
     crash: Annotated[float, Column("", "cost of a crash or of leaving", 0.0, 1e4)] = 5.0
-    hover: Annotated[float, Column("", "share of full thrust that carries it: set from the vehicle", 0.0, 1.0)] = 0.2
 
 
 class Memory(NamedTuple):
@@ -37,7 +43,8 @@ class Memory(NamedTuple):
     distance: Annotated[float, Column("m", "distance to the point")]
 
 
-class Observation(NamedTuple):
+@column_tuple
+class Observation(FlightAttitude):
     """All in body axes."""
 
     gap_x: Annotated[float, Column("m", "way to the point, forward", -10.0, 10.0)]
@@ -46,12 +53,6 @@ class Observation(NamedTuple):
     vx: Annotated[float, Column("m/s", "velocity forward", -20.0, 20.0)]
     vy: Annotated[float, Column("m/s", "to the left", -20.0, 20.0)]
     vz: Annotated[float, Column("m/s", "up", -20.0, 20.0)]
-    up_x: Annotated[float, Column("", "the world's up direction", -1.1, 1.1)]
-    up_y: Annotated[float, Column("", "its part to the left", -1.1, 1.1)]
-    up_z: Annotated[float, Column("", "its part up", -1.1, 1.1)]
-    wx: Annotated[float, Column("rad/s", "roll rate", -40.0, 40.0)]
-    wy: Annotated[float, Column("rad/s", "pitch rate", -40.0, 40.0)]
-    wz: Annotated[float, Column("rad/s", "yaw rate", -40.0, 40.0)]
 
 
 def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tuple[Placement, Memory]:
@@ -79,9 +80,8 @@ def judge(
 
 def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
     """Return the way to the point and the motion."""
-    b = body_motion(at)
     gap = unrotate(at.qx, at.qy, at.qz, at.qw, -at.x, -at.y, HEIGHT - at.z)
-    return Observation(*gap, b.vx, b.vy, b.vz, b.up_x, b.up_y, b.up_z, at.wx, at.wy, at.wz)
+    return Observation(*gap, *body_motion(at))
 
 
 def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:

@@ -35,7 +35,6 @@ from paddock.radio.links.table import (
     BURST_ROWS,
     SAME_CHANNEL,
     SHARE,
-    Links,
     antenna_gain,
     band_overlap,
     can_decode,
@@ -47,7 +46,7 @@ from paddock.radio.links.update import LinkUpdate
 from paddock.radio.physics.propagation import GROUND_REFLECTION, LIGHT, LOG_DISTANCE, MODELS, loss_db
 from paddock.radio.physics.signal import NO_POWER, WEAKEST, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
-from paddock.wire.radio_results import CoverageGrid, HeardLevels, LinkBudget, Spectrum, SurveyLimits
+from paddock.wire.radio_results import CoverageGrid, HeardLevels, LinkBudget, Links, Spectrum, SurveyLimits
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver

@@ -18,6 +18,7 @@ from paddock.radio.physics.antennas import ISOTROPIC, direction, gain_db, polari
 from paddock.radio.physics.propagation import loss_db
 from paddock.radio.physics.signal import MOST_LOST, NEPERS, ber, per
 from paddock.scenario import radio_types
+from paddock.wire.radio_results import Links
 from paddock.world.columns import Column, column_index
 
 PEERS = 6  # neighbours that a snapshot shows
@@ -61,26 +62,6 @@ BURST, SHARE, PERIOD, CYCLE, BEGIN, LENGTH = range(6)
 BURST_ROWS = 6
 CALM, LOAD = 0, 1  # rows of `Links.collisions`: SINR (dB) without what packets collide with; load
 COLLISION_ROWS = 2
-
-
-class Links(NamedTuple):
-    """The links after an update, rows of transmitters that each receiver hears.
-
-    Entries of receiver i are `start[i]:start[i + 1]`; `peer` ascends within a row.
-    """
-
-    tick: int  # of the update
-    start: Ints  # (n + 1,) where the entries of each receiver begin
-    peer: Indices  # (m,) number of the transmitter
-    power: Floats  # (m,) dBm, received
-    sinr: Floats  # (m,) dB, with the mean power of all others
-    per: Floats  # (m,) packet error rate
-    up: Bools  # (m,) 1: usable, with hysteresis
-    interference: Floats  # (n,) mW, mean of all other radios in the receiver's band
-    jamming: Floats  # (n,) mW, of jammers in the receiver's band
-    outside: Ints  # (n,) transmitters whose path is outside the range of its model
-    bursts: Floats  # (BURST_ROWS, n) of the strongest jammer that is not always on
-    collisions: Floats  # (COLLISION_ROWS, m), see `signal.py`; (COLLISION_ROWS, 0) if no radio transmits at times
 
 
 def no_links(n: int) -> Links:

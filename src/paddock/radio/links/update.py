@@ -46,9 +46,10 @@ from paddock.radio.links.rows import (
     finish_rows,
     longest_square,
 )
-from paddock.radio.links.table import COLLISION_ROWS, SAME_CHANNEL, SHARE, Links, airtime_of, no_links
+from paddock.radio.links.table import COLLISION_ROWS, SAME_CHANNEL, SHARE, airtime_of, no_links
 from paddock.radio.physics.propagation import FREE_SPACE, LIGHT, LOG_DISTANCE
 from paddock.radio.physics.signal import NEPERS, STEADY_DUTY, duty_load, duty_pace, power_ratio
+from paddock.wire.radio_results import Links
 from paddock.world.layout import BufferPool
 
 LISTED = 256  # places whose candidates a thread lists at a time

@@ -33,7 +33,7 @@ from paddock.radio.links.rows import (
     update_rows,
     within_reach,
 )
-from paddock.radio.links.table import BURST, CALM, LOAD, SHARE, Indices, Links, airtime_of
+from paddock.radio.links.table import BURST, CALM, LOAD, SHARE, Indices, airtime_of
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC, ChannelLinks
 from paddock.radio.physics.propagation import LIGHT
@@ -50,6 +50,7 @@ from paddock.radio.physics.signal import (
     split_load,
 )
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
+from paddock.wire.radio_results import Links
 
 PLACED = [*range(COLUMN.height + 1), COLUMN.frequency]  # rows of the table of radios that change from update to update
 FARTHEST = 1e9  # m

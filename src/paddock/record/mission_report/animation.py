@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import MissingFeatureError, PaddockError
+from paddock.errors import MissingFeatureError, PaddockError, file_errors
 from paddock.planning.geometry.zones import Zone
 from paddock.planning.metrics import planned_trace
 from paddock.planning.mission.kinematic import KinematicRun, trace
@@ -59,10 +59,8 @@ def animate(
     check_animation(path)
     rate, dots, write = WRITERS[path.suffix.lower()]
     count = max(round((SECONDS if seconds is None else seconds) * rate), 2)
-    try:
+    with file_errors(f"cannot write {path}"):
         write(path, frames(plan, count, title, dots, run, progress), rate)
-    except OSError as error:
-        raise PaddockError(f"cannot write {path}: {error.strerror or error}") from None
     return count
 
 
@@ -141,10 +139,10 @@ class Animation:
         if isinstance(what, Opened):
             draw_opened(self.axes, what.zone)
         elif isinstance(what, tuple):
-            task, who = what
+            task, vehicle = what
             self.done += 1
             self.ticks.set_data([self.places[task][0]], [self.places[task][1]])
-            self.ticks.set_color(self.tones[who])
+            self.ticks.set_color(self.tones[vehicle])
             self.axes.draw_artist(self.ticks)
         elif isinstance(what, Task):
             self.places[what.name] = what.shape.entry[:2]

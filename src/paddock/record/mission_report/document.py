@@ -21,7 +21,7 @@ from paddock.planning.solver.planner import solve
 from paddock.planning.solver.problem import MissionSetup, Objective, Problem
 from paddock.planning.solver.routes import Plan, Route
 from paddock.record.mission_report.map_figure import draw_map
-from paddock.record.mission_report.text import clock, computing, distance, duration, plain_table
+from paddock.record.mission_report.text import clock, computing, distance, duration, printed_table
 from paddock.record.reports import GRID, INK, SOFT
 from paddock.wire.mission_results import LogEntry
 
@@ -109,24 +109,21 @@ def ranked(trials: Iterable[Trial], objective: Objective) -> list[Trial]:
 def _note(method: str, options: Mapping[str, Any]) -> str:
     """Return `routing, reduced for the comparison: iterations 1,000 instead of 4,000`."""
     usual = find_method(method).read({})._asdict() if options else {}
-    said = (f"{key} {value:,.0f} instead of {usual[key]:,.0f}" for key, value in options.items())
-    return f"{method}, reduced for the comparison: {', '.join(said)}" if options else ""
+    changes = (f"{key} {value:,.0f} instead of {usual[key]:,.0f}" for key, value in options.items())
+    return f"{method}, reduced for the comparison: {', '.join(changes)}" if options else ""
 
 
 def comparison_table(trials: Sequence[Trial]) -> "Table":
     """Return a line for each method, the best first."""
-    from rich.markup import escape
-
-    table = plain_table("method", ("distance", "makespan", "done", "undone", "computed in"))
+    rows: list[tuple[str, Sequence[str], str]] = []
     for trial in trials:
-        if trial.plan is None:
-            table.add_row(escape(trial.method), *"-----", style="dim")
+        if (plan := trial.plan) is None:
+            rows.append((trial.method, "-----", "dim"))
             continue
-        plan = trial.plan
         undone = f"[yellow]{len(plan.undone)}[/]" if plan.undone else "0"
-        cells = (distance(plan.total), clock(plan.makespan), str(plan.done), undone, computing(trial.seconds))
-        table.add_row(escape(trial.method), *cells)
-    return table
+        costs = distance(plan.total), clock(plan.makespan), str(plan.done), undone, computing(trial.seconds)
+        rows.append((trial.method, costs, ""))
+    return printed_table("method", ("distance", "makespan", "done", "undone", "computed in"), rows)
 
 
 def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> Any:
@@ -300,8 +297,8 @@ def outcome_sentence(outcome: Outcome) -> str:
     """Return `With its events: 15 of 15 tasks in 12 min 10 s; 43.1 km in total.`"""
     metrics = outcome.metrics
     tasks = f"{len(metrics.tasks)} task{'' if len(metrics.tasks) == 1 else 's'}"
-    said = f"{metrics.done} of {tasks} in {duration(metrics.makespan)}"
-    return f"With its events: {said}; {distance(metrics.total)} in total."
+    done = f"{metrics.done} of {tasks} in {duration(metrics.makespan)}"
+    return f"With its events: {done}; {distance(metrics.total)} in total."
 
 
 def outcome_numbers(outcome: Outcome) -> dict[str, Any]:

@@ -357,6 +357,15 @@ class Findings:
     parquet: bool = False  # tables as Parquet, too
     links: PlannedLinks | None = None  # of a scenario with radio and stations
 
+    def numbers(self, timed: bool) -> dict[str, Any]:
+        """Return comparison, outcome and contact, where there are some; `timed`: with computing times, which vary."""
+        values: dict[str, Any] = {"comparison": comparison(self.trials, timed)} if self.trials else {}
+        if self.outcome is not None:
+            values["outcome"] = outcome_numbers(self.outcome)
+        if self.links is not None:
+            values["radio"] = contact_numbers(self.links)
+        return values
+
 
 def write_plan(findings: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
     """Write all files; return their names, and the reason if there are no figures."""
@@ -386,13 +395,7 @@ def _contents(
         links=findings.links,
     )
     yield "report.html", page.encode()
-    values = document(plan, scenario.name, findings.metrics)
-    if findings.trials:
-        values["comparison"] = comparison(findings.trials, timed=False)
-    if findings.outcome is not None:
-        values["outcome"] = outcome_numbers(findings.outcome)
-    if findings.links is not None:
-        values["radio"] = contact_numbers(findings.links)
+    values = {**document(plan, scenario.name, findings.metrics), **findings.numbers(timed=False)}
     yield "plan.json", (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     flown = {} if findings.outcome is None else {"flown_": findings.outcome.metrics}
     for prefix, metrics in ({"": findings.metrics} | flown).items():

@@ -14,7 +14,7 @@ from paddock.planning.geometry.zones import Zone
 from paddock.planning.solver.problem import Task
 from paddock.planning.solver.routes import Leg, Plan, Route
 from paddock.radio.links.table import FULL_SIGNAL
-from paddock.record.mission_report.text import SHOWN, clock, distance, plain_table, wind_note
+from paddock.record.mission_report.text import clock, distance, printed_table, wind_note
 from paddock.record.reports import ALARM, COLOURS, INK, PAPER, SOFT, colour, dress, stroke
 from paddock.world.columns import Floats
 
@@ -204,6 +204,8 @@ def _bases(axes: Any, plan: Plan, small: bool) -> None:
 
 
 LISTED = 24  # maximum number of vehicles in a legend
+NOTHING = np.full((2, 2), np.nan)  # drawn for an entry in the legend
+HOLLOW = {"color": PAPER, "markeredgecolor": INK, "linestyle": "none", "markersize": 5}
 
 
 def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
@@ -219,25 +221,28 @@ def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
     if len(plan.routes) > LISTED:
         axes.plot([], [], " ", label=f"and {len(plan.routes) - LISTED} more")
     axes.plot([], [], " ", label=" ")
-    hollow = {"color": PAPER, "markeredgecolor": INK, "linestyle": "none", "markersize": 5}
     kinds = {task.shape.kind for task in plan.problem.tasks}
     if "point" in kinds:
-        axes.plot([], [], "o", label="point", **hollow)
+        axes.plot([], [], "o", label="point", **HOLLOW)
     if kinds - {"point"}:
-        axes.plot([], [], "s", label="start of another task", **hollow)
-    nothing = np.full(2, np.nan)
+        axes.plot([], [], "s", label="start of another task", **HOLLOW)
     if kinds & {"area", "polygon"}:
-        axes.fill(nothing, nothing, facecolor=COLOURS[0], alpha=0.15, label="swept, in the colour of the vehicle")
+        axes.fill(*NOTHING, facecolor=COLOURS[0], alpha=0.15, label="swept, in the colour of the vehicle")
     if any(getattr(task.shape, "margin", 0.0) for task in plan.problem.tasks):
         axes.plot([], [], color=INK, linewidth=0.5, linestyle=(0, (4, 3)), label="margin, not swept")
     if plan.undone:
         axes.plot([], [], "x", color=ALARM, markersize=6, markeredgewidth=1.8, label="task not done")
+    _add_map_legend(axes, plan)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8.5, labelspacing=0.7)
+    return figure
+
+
+def _add_map_legend(axes: Any, plan: Plan) -> None:
+    """Add starts, bases and zones to the legend."""
     axes.plot([], [], "D", color=INK, markeredgecolor=PAPER, markersize=6, label="start of a vehicle")
     axes.plot([], [], "s", color=INK, markeredgecolor=PAPER, markersize=7, label="base")
     if plan.problem.zones:
-        axes.fill(nothing, nothing, facecolor="none", edgecolor=ALARM, hatch="////", label="no-fly zone")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8.5, labelspacing=0.7)
-    return figure
+        axes.fill(*NOTHING, facecolor="none", edgecolor=ALARM, hatch="////", label="no-fly zone")
 
 
 if TYPE_CHECKING:
@@ -256,30 +261,16 @@ NOTE = (
 
 def contact_cells(contact: RouteContact) -> tuple[str, ...]:
     """Return the cells of a vehicle under HEADS."""
+    shares = (f"{100.0 * share:.1f} %" for share in (contact.direct, contact.contact))
     lowest = "none" if contact.lowest_sinr is None else f"{contact.lowest_sinr:.1f} dB"
     x, y, _ = contact.lowest_place
-    where = clock(contact.lowest_at), f"{x:,.0f} m", f"{y:,.0f} m"
-    return (
-        f"{100.0 * contact.direct:.1f} %",
-        f"{100.0 * contact.contact:.1f} %",
-        lowest,
-        *where,
-        f"{contact.longest_gap:.0f} s",
-    )
+    return *shares, lowest, clock(contact.lowest_at), f"{x:,.0f} m", f"{y:,.0f} m", f"{contact.longest_gap:.0f} s"
 
 
 def contact_table(contacts: Sequence[RouteContact]) -> "Table":
     """Return a line for each vehicle."""
-    from rich.markup import escape
-
-    table = plain_table("vehicle", HEADS)
-    for contact in contacts[:SHOWN]:
-        table.add_row(
-            escape(contact.vehicle), *contact_cells(contact), style="" if contact.contact == 1.0 else "yellow"
-        )
-    if len(contacts) > SHOWN:
-        table.add_row(f"and {len(contacts) - SHOWN} more", style="dim")
-    return table
+    rows = [(entry.vehicle, contact_cells(entry), "" if entry.contact == 1.0 else "yellow") for entry in contacts]
+    return printed_table("vehicle", HEADS, rows)
 
 
 def contact_numbers(links: PlannedLinks) -> dict[str, Any]:
@@ -316,22 +307,17 @@ def draw_contact(figure_class: Any, planned: tuple[Plan, PlannedLinks], title: s
     wide = float(np.clip(WIDE * np.sqrt(FEW / max(len(links.names), 1)), THIN, WIDE))
     axes.add_collection(LineCollection(list(pieces[lost]), colors=INK, linewidths=0.5 * wide, alpha=0.75, zorder=4))
     tones = LinearSegmentedColormap.from_list("sinr", SINR_COLOURS)
-    heard = LineCollection(list(pieces[~lost]), array=margin[~lost], cmap=tones, linewidths=wide, zorder=4.5)
-    heard.set_clim(0.0, FULL_SIGNAL)  # as links in the world view
-    axes.add_collection(heard)
+    coloured = LineCollection(list(pieces[~lost]), array=margin[~lost], cmap=tones, linewidths=wide, zorder=4.5)
+    coloured.set_clim(0.0, FULL_SIGNAL)  # as links in the world view
+    axes.add_collection(coloured)
     axes.plot([], [], color=SINR_COLOURS[-1], linewidth=wide, label="route in contact, coloured by its SINR")
     axes.plot([], [], color=INK, linewidth=0.5 * wide, label="route without contact, not even over other radios")
     _draw_radios(axes, links)
-    axes.plot([], [], "D", color=INK, markeredgecolor=PAPER, markersize=6, label="start of a vehicle")
-    axes.plot([], [], "s", color=INK, markeredgecolor=PAPER, markersize=7, label="base")
     if plan.problem.tasks:
-        hollow = {"color": PAPER, "markeredgecolor": INK, "linestyle": "none", "markersize": 4}
-        axes.plot([], [], "o", label="task", **hollow)
-    if plan.problem.zones:
-        nothing = np.full(2, np.nan)
-        axes.fill(nothing, nothing, facecolor="none", edgecolor=ALARM, hatch="////", label="no-fly zone")
+        axes.plot([], [], "o", label="task", **HOLLOW | {"markersize": 4})
+    _add_map_legend(axes, plan)
     dress(axes, f"{title} · contact")
-    bar = figure.colorbar(heard, ax=axes, pad=0.015, aspect=30, shrink=0.7, extend="both")
+    bar = figure.colorbar(coloured, ax=axes, pad=0.015, aspect=30, shrink=0.7, extend="both")
     bar.set_label("SINR of the best station above what is needed, dB", color=SOFT)
     bar.outline.set_visible(False)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8.5)

@@ -86,12 +86,12 @@ def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
     nouns = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
     subject = f"{many} {nouns[len(parts) != 1]}"
     verb = "completes" if len(out or parts) == 1 else "complete"
-    said = f"{subject} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
+    text = f"{subject} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
     if not out:
-        return f"{said}; no vehicle can do any of them." if tasks else f"{said}; there are no tasks."
-    said += f" in {duration(metrics.makespan)}; {distance(metrics.total)} in total"
+        return f"{text}; no vehicle can do any of them." if tasks else f"{text}; there are no tasks."
+    text += f" in {duration(metrics.makespan)}; {distance(metrics.total)} in total"
     most = max((part for part in out if part.range_used is not None), key=lambda p: p.range_used or 0.0, default=None)
-    return f"{said}; {most.name} uses {percent(most.range_used or 0.0)} of its range." if most else f"{said}."
+    return f"{text}; {most.name} uses {percent(most.range_used or 0.0)} of its range." if most else f"{text}."
 
 
 def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
@@ -99,12 +99,12 @@ def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
     near, kept = metrics.separation, setup.separation
     if near is None or (kept is not None and near.distance >= kept[0]):
         return ""
-    said = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
+    text = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
     if kept is None:
-        return f"{said}."
+        return f"{text}."
     planned = setup.problem.separation is not None
     why = "the plan cannot keep" if planned else "in the plan, which does not separate heights; in flight they keep"
-    return f"{said} ({why} {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation)."
+    return f"{text} ({why} {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation)."
 
 
 def fields_covered(metrics: MissionMetrics) -> str:
@@ -212,29 +212,29 @@ HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "
 
 def vehicle_table(metrics: MissionMetrics) -> "Table":
     """Return a line for each vehicle, and one for all; times in minutes and seconds."""
-    from rich.markup import escape
-
-    parts = metrics.vehicles
-    table = plain_table("vehicle", HEADS)
-    for part in parts[:SHOWN]:
-        table.add_row(escape(part.name), *cells(part), style="" if part.tasks else "dim")
-    if len(parts) > SHOWN:
-        table.add_row(f"and {len(parts) - SHOWN} more", style="dim")
-    if len(parts) > 1:
-        table.add_section()
-        table.add_row("all", *sums(metrics), style="bold")
-    return table
+    rows = [(part.name, cells(part), "" if part.tasks else "dim") for part in metrics.vehicles]
+    return printed_table("vehicle", HEADS, rows, sums(metrics) if len(rows) > 1 else ())
 
 
-def plain_table(first: str, others: Sequence[str]) -> "Table":
-    """Return an empty table; all columns but the first are aligned to the right."""
+def printed_table(
+    first: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str], str]], total: Sequence[str] = ()
+) -> "Table":
+    """Return the table of rows (name, cells, style), and of a last one with the totals; cells are aligned right."""
     from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
     table.add_column(first, no_wrap=True)
-    for head in others:
+    for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
+    for name, texts, style in rows[:SHOWN]:
+        table.add_row(escape(name), *texts, style=style)
+    if len(rows) > SHOWN:
+        table.add_row(f"and {len(rows) - SHOWN} more", style="dim")
+    if total:
+        table.add_section()
+        table.add_row("all", *total, style="bold")
     return table
 
 

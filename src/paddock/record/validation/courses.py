@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from paddock.behaviour.paths import LANE_SECTIONS, LaneChangeCourse
 from paddock.behaviour.rules.preview import FORESIGHT, preview_curvature
-from paddock.record.validation.manoeuvres import KMH, TURN_SPEED, Check, ManoeuvreResult, bend_drag, reaches, top_speed
+from paddock.record.validation.manoeuvres import (
+    KMH,
+    TURN_SPEED,
+    Check,
+    ManoeuvreResult,
+    bend_drag,
+    standard_speed,
+    top_speed,
+)
 from paddock.record.validation.proving_ground import (
     Inputs,
     Sample,
@@ -49,8 +57,8 @@ def lane_change(car: TestCar) -> ManoeuvreResult:
         if not len(clean):
             break
         k = int(clean[-1])
-        passed, who = float(speeds[k]), int(hits[k].argmin()) + k * len(DRIVERS)
-        shown = traces["x"][:, who] - RUN_UP, traces["y"][:, who]
+        passed, driver = float(speeds[k]), int(hits[k].argmin()) + k * len(DRIVERS)
+        shown = traces["x"][:, driver] - RUN_UP, traces["y"][:, driver]
         if k == SPEEDS - 1:
             break
         low, high = float(speeds[k]), float(speeds[k + 1])
@@ -146,10 +154,14 @@ STIFFNESS, DAMPING, MEMORY = 4.0, 4.0, 2.0  # 1/s2, 1/s, 1/s3: how the driver re
 SKIDPAD_TOLERANCE = 0.08
 
 
+def circle_radius(car: TestCar) -> float:
+    """Return the radius (m) of the skidpad that suits the wheelbase of a car."""
+    return SMALL_RADIUS if car.values.cg_to_front + car.values.cg_to_rear <= 1.2 else float(RADIUS)
+
+
 def skidpad(car: TestCar) -> ManoeuvreResult:
     """Drive round a circle of 50 m radius; the fastest of 24 cars that stays within 0.5 m of it counts."""
-    p = car.values
-    radius = RADIUS if p.cg_to_front + p.cg_to_rear > 1.2 else SMALL_RADIUS
+    radius = circle_radius(car)
     top = 0.95 * top_speed(car)
     guess = fastest(car, radius, top)
     low, high = 0.6 * guess, min(1.3 * guess, top)
@@ -212,8 +224,9 @@ def skidpad_agreement(car: TestCar, circle: ManoeuvreResult, turns: ManoeuvreRes
     measured, limit = circle.figures.get("skidpad"), turns.figures.get("lateral_max")
     if measured is None or limit is None or circle.remark:
         return []
-    radius = RADIUS if car.values.cg_to_front + car.values.cg_to_rear > 1.2 else SMALL_RADIUS
-    speed = TURN_SPEED if reaches(car, TURN_SPEED) else 0.7 * top_speed(car)
-    expected = limit * lateral_grip(car, (measured * radius) ** 0.5) / lateral_grip(car, speed)
+    radius = circle_radius(car)
+    expected = (
+        limit * lateral_grip(car, (measured * radius) ** 0.5) / lateral_grip(car, standard_speed(car, TURN_SPEED))
+    )
     formula = "limit of ISO 4138 with the down-force of this speed"
     return [Check("limit on the skidpad", car.level, measured, expected, SKIDPAD_TOLERANCE, formula)]

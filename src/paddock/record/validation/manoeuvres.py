@@ -69,6 +69,11 @@ class Check:
         """Whether the relative difference is within the tolerance."""
         return bool(abs(self.measured - self.expected) <= self.tolerance * abs(self.expected))
 
+    @property
+    def difference(self) -> str:
+        """The relative difference as reports show it."""
+        return f"{100.0 * (self.measured / self.expected - 1.0):+.2f} %" if self.expected else ""
+
 
 STEP = driver_options("iso_7401")
 STEP_SPEED, STEP_LATERAL = STEP["speed"], 4.0  # m/s and m/s2
@@ -77,7 +82,7 @@ STEP_START, STEP_RISE, STEP_END = STEP["start"], STEP["rise"], 5.0  # s
 
 def step_steer(car: TestCar) -> ManoeuvreResult:
     """ISO 7401: at 80 km/h, a step of the road wheels within 0.1 s to a lateral acceleration of 4 m/s2."""
-    speed = STEP_SPEED if reaches(car, STEP_SPEED) else 0.7 * top_speed(car)
+    speed = standard_speed(car, STEP_SPEED)
     about = linear_bicycle(car, speed).steer_for(STEP_LATERAL, speed)
     for _ in range(2):  # the second fleet is close around the angle of the first
         angles = about * np.linspace(0.8, 1.25, 10)
@@ -160,7 +165,7 @@ LINEAR = (0.5, 2.5)  # m/s2: lateral accelerations of the understeer gradient
 
 def steady_turns(car: TestCar) -> ManoeuvreResult:
     """ISO 4138, constant speed: 48 cars hold 80 km/h with different steering angles until they turn steadily."""
-    speed = TURN_SPEED if reaches(car, TURN_SPEED) else 0.7 * top_speed(car)
+    speed = standard_speed(car, TURN_SPEED)
     linear = linear_bicycle(car, speed)
     p = car.values
     largest = min(p.steer_max, 4.0 * linear.steer_for(lateral_grip(car, speed), speed))
@@ -328,9 +333,10 @@ def split_friction(car: TestCar) -> ManoeuvreResult:
     )
 
 
-def reaches(car: TestCar, speed: float) -> bool:
-    """Return whether a car drives faster than a speed (m/s), with something to spare."""
-    return top_speed(car) > 1.1 * speed
+def standard_speed(car: TestCar, speed: float) -> float:
+    """Return the speed (m/s) of a standard, or 0.7 of the top speed of a car that is hardly faster."""
+    top = top_speed(car)
+    return speed if top > 1.1 * speed else 0.7 * top
 
 
 def top_speed(car: TestCar) -> float:

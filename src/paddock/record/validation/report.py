@@ -158,13 +158,9 @@ def write_report(validation: Validation, folder: Path) -> list[Path]:
 def check_rows(validation: Validation) -> list[list[str]]:
     """Return the table of checks, under CHECK_HEADS."""
     return [
-        [c.what, c.level, c.formula, f"{c.measured:.5g}", f"{c.expected:.5g}", _difference(c), "yes" if c.ok else "NO"]
+        [c.what, c.level, c.formula, f"{c.measured:.5g}", f"{c.expected:.5g}", c.difference, "yes" if c.ok else "NO"]
         for c in validation.checks
     ]
-
-
-def _difference(check: Check) -> str:
-    return f"{100.0 * (check.measured / check.expected - 1.0):+.2f} %" if check.expected else ""
 
 
 CHECK_HEADS = ("check", "level", "formula", "measured", "expected", "difference", "within tolerance")

@@ -1,6 +1,5 @@
 """Prometheus metrics, health and readiness over HTTP: /metrics, /healthz, /readyz."""
 
-import hmac
 from collections.abc import Iterator
 from time import monotonic
 from typing import Any
@@ -16,6 +15,7 @@ from starlette.types import Send as Reply
 
 from paddock.serve.http import HttpServer, misdirected
 from paddock.serve.hub import Endpoint, Hub, Send
+from paddock.serve.protection.admission import has_token
 from paddock.world.snapshot import Snapshot
 
 CONNECTIONS = 32  # at the same time
@@ -54,11 +54,9 @@ class MetricsServer(Endpoint):
         await (misdirected(self, scope) or self._application)(scope, receive, send)
 
     async def _metrics(self, request: Request) -> Response:
-        expected = f"Bearer {self.hub.options.token}".encode()
-        credentials = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
-        if self.hub.options.token is not None and not any(
-            hmac.compare_digest(credential, expected) for credential in credentials
-        ):
+        values = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
+        tokens = [value.removeprefix(b"Bearer ") for value in values if value.startswith(b"Bearer ")]
+        if not any(has_token(self.hub.options, token) for token in tokens or [b""]):
             return PlainTextResponse("send Authorization: Bearer TOKEN\n", 401)
         return Response(exposition(self.hub), media_type="text/plain; version=0.0.4; charset=utf-8")
 

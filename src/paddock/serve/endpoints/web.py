@@ -16,6 +16,7 @@ from websockets.protocol import State
 
 from paddock.serve.http import NOT_BUILT, PAGE_FOLDER, HttpServer, find_file, misdirected, single_header
 from paddock.serve.hub import Hub
+from paddock.serve.protection.admission import is_foreign
 from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 from paddock.wire import WireError
@@ -124,12 +125,6 @@ async def _file(request: Request) -> Response:
     if path in ("/", "/index.html"):
         return Response(NOT_BUILT, 200, {"Cache-Control": "no-store"}, "text/html")
     return Response("no such file\n", 404, media_type="text/plain")
-
-
-def is_foreign(origin: str | None, host: str | None) -> bool:
-    """Return whether an Origin header, which only browsers send, names a page of another host."""
-    scheme, _, origin_host = (origin or "").partition("://")
-    return origin is not None and not (scheme in ("http", "https") and host and origin_host.lower() == host.lower())
 
 
 GOING_AWAY, REFUSED = 1001, 1008  # close codes

@@ -35,7 +35,9 @@ def _step_here(run: LiveSource, ticks: int) -> Future[Any] | None:
     """Step in this thread if the ticks are few and fast, which saves a thread switch. None: not possible."""
     sim = run.sim
     quick = (
-        ticks <= FEW_TICKS and sim.engine.world.vehicles <= FEW_VEHICLES and sim.engine.barrier.is_free(sim.tick, ticks)
+        ticks <= FEW_TICKS
+        and sim.engine.world.vehicles <= FEW_VEHICLES
+        and sim.engine.stages.barrier.is_free(sim.tick, ticks)
     )
     end = sim.tick + ticks
     if not quick or not sim.clock.step_in_place(ticks):
@@ -122,7 +124,7 @@ def resume(run: LiveSource, client: str) -> None:
     run.sim.clock.resume()
 
 
-def pace(run: LiveSource, client: str, pace: float) -> None:
+def set_pace(run: LiveSource, client: str, pace: float) -> None:
     run.owner.check(client, "pace")
     run.sim.clock.pace = pace
 

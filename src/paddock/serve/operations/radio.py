@@ -17,6 +17,7 @@ from paddock.wire.radio_results import (
     CoverageGrid,
     HeardLevels,
     JammerView,
+    Links,
     NegotiatedAssignment,
     NetworkSummary,
     RadioTree,
@@ -70,9 +71,9 @@ def radio_received(run: LiveSource, client: str, name: str | int, since: int = 0
     ]
 
 
-def radio_links(run: LiveSource, client: str) -> dict[str, Any]:
-    links = radio_of(run).links()  # copied: the next update may use the arrays again
-    return {"tick": links.tick, **{name: array.copy() for name, array in links._asdict().items() if name != "tick"}}
+def radio_links(run: LiveSource, client: str) -> Links:
+    tick, *arrays = radio_of(run).links()
+    return Links(tick, *map(np.array, arrays))  # copied: the next update may use the arrays again
 
 
 def radio_stations(run: LiveSource, client: str) -> list[Station]:
@@ -164,5 +165,5 @@ def spectrum(
     return partial(radio_of(run).survey().spectrum, radio_of(run).number(receiver), span, bins)
 
 
-def visualization(run: LiveSource, client: str, **shown: bool | None) -> dict[str, Any]:
+def set_visualization_mode(run: LiveSource, client: str, **shown: bool | None) -> dict[str, Any]:
     return run.visualization.set(shown)

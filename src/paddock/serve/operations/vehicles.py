@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
 from math import isfinite
 from time import monotonic
 from typing import Any
@@ -41,7 +40,7 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
-from paddock.wire.mission_results import tree_of
+from paddock.wire.mission_results import MissionView
 from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
@@ -209,7 +208,7 @@ def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
         instead_of=run.claims.get(client),
         on_request=lambda claimed, request: _ask(run, client, claimed, request),
     )
-    sync = run.sim.engine.barrier.sync
+    sync = run.sim.engine.stages.barrier.sync
     return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
 
 
@@ -225,14 +224,6 @@ def control(run: LiveSource, client: str, tick: int, commands: dict[str, dict[st
     run.claim_of(client).reply(tick, commands)
     run.commands += len(commands)
     return tick
-
-
-def control_unasked(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
-    """Answer a control request; only a refusal is reported."""
-    try:
-        control(run, client, tick, commands)
-    except PaddockError as error:
-        run.push("refused", {"client": client, "kind": type(error).__name__, "message": str(error)})
 
 
 def _ask(run: LiveSource, client: str, claimed: Claim, request: CommandRequest) -> None:
@@ -262,9 +253,8 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
     )
 
 
-def mission_view(run: LiveSource, client: str) -> Callable[[], Any] | None:
-    services = run.sim.mission
-    return None if services is None else partial(tree_of, services.view())
+def mission_view(run: LiveSource, client: str) -> MissionView | None:
+    return None if run.sim.mission is None else run.sim.mission.view()
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
@@ -293,7 +283,7 @@ def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[A
     return _direct(run, client, "add_vehicle", entry)
 
 
-def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
+def damage_vehicle(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
     return _direct(run, client, "damage", {"vehicle": vehicle})
 
 
@@ -303,7 +293,7 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     if verb == "add_vehicle":
         refuse_counts(run.limits, arguments)
         refuse_foreign(run.sim, arguments, verb)  # before it is read: that may import modules and read files
-    order = engine.mission_stage.checked(MissionAction(verb, arguments))
+    order = engine.stages.mission.checked(MissionAction(verb, arguments))
     if verb != "add_vehicle":
 
         def apply() -> None:

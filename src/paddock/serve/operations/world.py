@@ -16,7 +16,14 @@ from paddock.serve.protection.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.protection.trust import foreign_names
 from paddock.serve.protection.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
-from paddock.wire.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
+from paddock.wire.results import (
+    InspectedTree,
+    MetadataTree,
+    PlacedMarkerTree,
+    ScenarioText,
+    SeriesTree,
+    TransformTree,
+)
 from paddock.world.archive import copied, pack
 from paddock.world.columns import column_index
 
@@ -27,14 +34,13 @@ if TYPE_CHECKING:
     from paddock.serve.live import LiveSource
 
 Copied = Callable[[], Any]  # computes a result, in another thread, from what was copied between two ticks
-CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario"
-"""Metadata fields for the Python client, which receives fleets in another form."""
 
 
 def _described(run: LiveSource) -> tuple[Any, ...]:
     """Return what changes with the fleets, their behaviours, the clock and its owner."""
     world, clock = run.sim.engine.world, run.sim.clock
-    rules = [program.behaviour.rule.name if program.behaviour else "" for program in run.sim.engine.programs.values()]
+    behaviours = [program.control.behaviour for program in run.sim.engine.programs.values()]
+    rules = [behaviour.rule.name if behaviour else "" for behaviour in behaviours]
     return (
         world.run,
         world.roster_version,
@@ -52,18 +58,14 @@ def _scenery(run: LiveSource) -> tuple[Any, ...]:
 
 
 @changes_with(_described)
-def metadata(run: LiveSource, client: str, page: bool = False) -> Copied:
-    """Return the metadata; the page gets more fields, and fleets in another form, than the Python client."""
+def metadata(run: LiveSource, client: str) -> Copied:
     engine = run.sim.engine
     world, programs, layout = engine.world, list(engine.programs.values()), engine.publisher.layout()
     scenario, clock, seed, number = run.sim.scenario, run.sim.clock, world.seed, world.run
 
-    def describe() -> MetadataTree | dict[str, Any]:
-        fleets = run.described.fleets(programs, layout, page)
+    def describe() -> MetadataTree:
         tree = metadata_tree(run, client, scenario, clock, seed, number, run.described.scenario(scenario))
-        if page:
-            return {**tree, "can_load": run.director is not None, "fleets": fleets}
-        return client_metadata(run, tree) | {"fleets": fleets}
+        return {**tree, "can_load": run.director is not None, "fleets": run.described.fleets(programs, layout)}
 
     return describe
 
@@ -74,7 +76,7 @@ def scenery(run: LiveSource, client: str, side: int = 128) -> Copied:
 
 
 def standings(run: LiveSource, client: str) -> Copied | None:
-    rules = run.sim.engine.rules
+    rules = run.sim.engine.stages.rules
     if not rules.active:
         return None
     compute = rules.standings_later()
@@ -118,13 +120,8 @@ def metadata_tree(
         "scenario": scenario_tree,
         "fleets": [],
         "recording": None,
+        "web": source.addresses.get("web"),
     }
-
-
-def client_metadata(source: Source, tree: MetadataTree) -> dict[str, Any]:
-    """Return the metadata for the Python client."""
-    own: dict[str, Any] = {name: tree[name] for name in CLIENT_METADATA}  # type: ignore[literal-required]
-    return {**own, "web": source.addresses.get("web")}
 
 
 def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
@@ -140,7 +137,7 @@ def inspect(
 
 
 def series(run: LiveSource, client: str, target: str | int, columns: list[str]) -> SeriesTree:
-    raise PaddockError("get_series refused: this is a live simulation; only a recording has series")
+    raise PaddockError("series refused: this is a live simulation; only a recording has series")
 
 
 @changes_with(_scenery)
@@ -151,7 +148,7 @@ def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     known = column_index(programs[target].model.parameters)
     if name not in known:
         raise unknown_name(f"parameter of {programs[target].model.name}", name, known)
-    return programs[target].parameter_column(name)
+    return programs[target].parameters.column(name)
 
 
 def state_hash(run: LiveSource, client: str) -> str:
@@ -168,9 +165,9 @@ def log(run: LiveSource, client: str, complete: bool = True) -> Copied:
     return lambda: [posted.to_tree() for posted in entries]
 
 
-def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
+def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> TransformTree:
     pose = run.sim.world.frames.transform(target, source, time)
-    return {"position": pose.position.tolist(), "quaternion": pose.quaternion.tolist()}
+    return TransformTree({"position": pose.position.tolist(), "quaternion": pose.quaternion.tolist()})
 
 
 def routes(run: LiveSource, client: str) -> Copied:
@@ -185,21 +182,24 @@ def events(run: LiveSource, client: str, since: int = 0) -> Copied:
     return lambda: [dict(vars(event)) for event in newer]
 
 
-def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
+def put_markers(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
     """Show markers; a marker in an unknown or stale frame is refused."""
     limits = run.limits.points, run.limits.points_in_all
     run.sim.world.markers.put(*map(marker_from_tree, markers), source=client, limits=limits)
 
 
-def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
+def delete_markers(
+    run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None
+) -> None:
     """Remove markers; a list removes several markers of one namespace."""
     for marker_id in number if isinstance(number, list) else [number]:
         run.sim.world.markers.remove(namespace, marker_id)
 
 
-def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[dict[str, Any]]:
+def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[PlacedMarkerTree]:
     shown = run.sim.world.markers.alive(hidden=hidden)
-    return [{**placed_tree(placed), "since": placed.since, "source": placed.source} for placed in shown]
+    more = ({"since": placed.since, "source": placed.source} for placed in shown)
+    return [PlacedMarkerTree({**placed_tree(placed), **own}) for placed, own in zip(shown, more, strict=True)]
 
 
 @changes_with(lambda run: id(run.sim.scenario))

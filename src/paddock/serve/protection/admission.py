@@ -1,8 +1,9 @@
-"""Which connections the hub admits, and how many requests per second: names of this server, slots, open files.
+"""Which connections the hub admits, and how many requests per second: token, names of this server, slots, open files.
 
 Also its listening sockets, and its warnings about clients.
 """
 
+import hmac
 import ipaddress
 import logging
 import socket
@@ -76,6 +77,18 @@ class Allowance:
             return False
         self._left -= 1.0
         return True
+
+
+def has_token(options: Serve, text: str | bytes) -> bool:
+    """Return whether a text is the server's token, or none is needed; it takes as long for any text."""
+    given = text.encode() if isinstance(text, str) else text
+    return options.token is None or hmac.compare_digest(given, options.token.encode())
+
+
+def is_foreign(origin: str | None, host: str | None) -> bool:
+    """Return whether an Origin header, which only browsers send, names a page of another host."""
+    scheme, _, origin_host = (origin or "").partition("://")
+    return origin is not None and not (scheme in ("http", "https") and host and origin_host.lower() == host.lower())
 
 
 def is_named(options: Serve, host: str | None) -> bool:

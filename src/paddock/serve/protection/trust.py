@@ -52,12 +52,12 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
     models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
     sensors = {name for program in used for name in program.sensors}
     sensors |= {sensor.name for entry in entries for sensor in entry.sensors}
-    rules = {program.behaviour.rule.name for program in used if program.behaviour is not None}
+    rules = {behaviour.rule.name for program in used if (behaviour := program.control.behaviour) is not None}
     rules |= {entry.controller.name for entry in entries if entry.controller is not None}
-    groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
+    groups = [list(program.control.groups.values()) for program in used]
     rules |= {group.setup.rule.name for fleet in groups for group in fleet}
     parts = {part.name for entry in entries for part in entry.subsystems.values() if part.text is None}
-    spawned = (choice for program in used for choice in program.entry.get("subsystems", {}).values())
+    spawned = (choice for program in used for choice in program.settings.entry.get("subsystems", {}).values())
     functions = (choice.get("function") if isinstance(choice, Mapping) else choice for choice in spawned)
     parts |= {name for name in functions if isinstance(name, str)}
     fmus = {entry.fmu.file for entry in entries if entry.fmu is not None}

@@ -1,7 +1,6 @@
 """The token of ZeroMQ connections, and limits of connections that libzmq does not have itself."""
 
 import asyncio
-import hmac
 import os
 import socket
 import struct
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import zmq
 
 from paddock.serve.hub import Endpoint
-from paddock.serve.protection.admission import Slots, share_of_files
+from paddock.serve.protection.admission import Slots, has_token, share_of_files
 
 if TYPE_CHECKING:
     from paddock.serve.endpoints.zmq.endpoint import Port
@@ -44,7 +43,7 @@ class TokenAuthenticator:
         """Answer a request [..., version, request, domain, address, identity, mechanism, user, password]."""
         envelope, request = frames[: frames.index(b"") + 1], frames[frames.index(b"") + 1 :]
         allowed = len(request) == 8 and request[5] == b"PLAIN" and request[6] == USER
-        allowed = allowed and hmac.compare_digest(request[7], (self._endpoint.hub.options.token or "").encode())
+        allowed = allowed and has_token(self._endpoint.hub.options, request[7])
         if not allowed:
             self._endpoint.count("cut_off", reason="token")
         status = [b"200", b"OK"] if allowed else [b"400", b"wrong token"]

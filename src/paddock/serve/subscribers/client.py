@@ -4,7 +4,6 @@ Sending never blocks. Each call is parsed, validated and answered.
 """
 
 import asyncio
-import hmac
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import PaddockError, suggestion
 from paddock.serve.facts import OperationError, OperationOutcome
-from paddock.serve.protection.admission import Allowance
+from paddock.serve.protection.admission import Allowance, has_token
 from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View
 from paddock.wire import WireError, rpc
@@ -175,8 +174,7 @@ class Client:
 
     def show(self, token: str) -> None:
         """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
-        expected = self.hub.options.token
-        if expected is None or hmac.compare_digest(token.encode(), expected.encode()):
+        if has_token(self.hub.options, token):
             if not self.admitted:
                 self.admitted = True
                 self.endpoint.admit(self)
@@ -330,7 +328,7 @@ class Client:
         if operation is None:
             name = call.method[:60]
             raise rpc.RpcError("method", f"unknown method {name!r}; {suggestion(name, METHODS)}", rpc.METHOD_NOT_FOUND)
-        if isinstance(params, dict) and "token" in params and call.method != "authenticate":
+        if isinstance(params, dict) and "token" in params and not operation.takes("token"):
             params = dict(params)
             token = params.pop("token")
             if not isinstance(token, str):

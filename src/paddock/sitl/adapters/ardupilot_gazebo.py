@@ -186,7 +186,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         self._plugins: list[PluginVehicle] = []
 
     def _add_row(self, row: int, vehicle: Placed) -> None:
-        """Connect to its plugin; its place is that of Gazebo's world, which Gazebo resets."""
+        """Connect to its plugin; its pose is that in Gazebo's world, which Gazebo resets."""
         if row == len(self._plugins):
             taken = {plugin.port for plugin in self._plugins}
             port = next(port for k in range(self.capacity + 1) if (port := self.port + PORT_STEP * k) not in taken)

@@ -50,7 +50,7 @@ class Aircraft:
         speed: float,
         wind: tuple[float, float, float],
     ) -> None:
-        """`model`: JSBSim's name (c172x, c172p, f16, ...); `where` begins error messages; `place`: deg, deg, m.
+        """`model`: JSBSim's name (c172x, c172p, f16, ...); `where` begins error messages; `position`: deg, deg, m.
 
         `ground`: its height below, m; `heading` rad; `speed`: calibrated airspeed, m/s (0: on the ground); `wind` m/s
         towards north, east, down.
@@ -122,7 +122,7 @@ class Aircraft:
         return quaternion_from_euler(*angles).astype(np.float64)
 
     def pose(self, position: Floats, axes: Floats) -> Floats:
-        """Return a column of Pose: position along the axes from a place (ECEF, m), the rest by the local vertical."""
+        """Return a column of Pose: position along the axes from another (ECEF, m), the rest by the local vertical."""
         ecef = np.array([self.fdm[f"position/ecef-{axis}-ft"] for axis in "xyz"]) * FOOT
         rates = FROM_NED.angular_rate(np.array([self.fdm[f"velocities/{rate}-rad_sec"] for rate in "pqr"]))
         motion = self.quaternion() @ TURNED, FROM_NED.velocity(self.velocity()), rates

@@ -78,13 +78,13 @@ class FleetFeed:
             self._show_present(self.block, time_us, shown, poses, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS)
         return self.block
 
-    def deliver(self, tick: int, rows: Ints | slice, block: Floats, places: Ints | slice) -> None:
-        """Write the rows that have changed since they were last delivered to their places in a block."""
+    def deliver(self, tick: int, rows: Ints | slice, block: Floats, targets: Ints | slice) -> None:
+        """Write the rows that have changed since they were last delivered to the `targets`, rows of a block."""
         newest = self.update(tick)
         if tick != self._last:  # none has been delivered at this tick
-            block[places] = newest[rows]
+            block[targets] = newest[rows]
         else:
-            block[places] = np.where((self._received[rows] != tick)[:, None], newest[rows], block[places])
+            block[targets] = np.where((self._received[rows] != tick)[:, None], newest[rows], block[targets])
         self._received[rows] = self._last = tick
 
     def _show_ranges(self, tick: int) -> None:
@@ -126,7 +126,7 @@ class FleetFeed:
     def _holds(self, inputs: Inputs, rows: Ints | slice) -> bool:
         """Return whether these inputs are in force and never expire."""
         tables, known = self.program.fleet.tables, column_index(self.program.model.command)
-        if self.program.timeout_ticks is not None or (tables["expires"][rows] != NEVER).any():
+        if self.program.settings.timeout_ticks is not None or (tables["expires"][rows] != NEVER).any():
             return False
         present = ((tables["command"][known[name], rows], value) for name, value in inputs.items())
         return all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present)
@@ -175,7 +175,7 @@ class FleetPart(NamedTuple):
 
     feed: FleetFeed
     rows: Ints | slice  # of the fleet, in the order of its members
-    places: Ints | slice  # in the block
+    targets: Ints | slice  # rows of the block
 
 
 def _straight(numbers: Ints) -> Ints | slice:
@@ -184,7 +184,7 @@ def _straight(numbers: Ints) -> Ints | slice:
     return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers
 
 
-CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle that was given no others
+CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle without others
 RATE = 1000.0  # Hz, reported before a simulation is connected
 
 
@@ -216,14 +216,14 @@ class WorldAdapter(BlockAdapter):
                 if self._host is None:
                     raise AdapterError(f"adapter {self.name!r} needs a simulation: WorldAdapter(simulation=sim)")
                 self._sim = self._host
-                self._sim.engine.on_restart.append(self._restarted)
+                self._sim.engine.listeners.restart.append(self._restarted)
 
     def disconnect(self) -> None:
         """Forget the vehicles and the simulation."""
         with self.lock:
             sim, self._sim = self._sim, None
             if sim is not None:
-                sim.engine.on_restart.remove(self._restarted)
+                sim.engine.listeners.restart.remove(self._restarted)
             self._placed.clear()
             self.forget()
 
@@ -306,8 +306,8 @@ class WorldAdapter(BlockAdapter):
         with self.lock:
             engine = self.simulation.engine
             tick = engine.world.clock.tick
-            for feed, rows, places in self._parts(engine, vehicles):
-                feed.deliver(tick, rows, block, places)
+            for feed, rows, targets in self._parts(engine, vehicles):
+                feed.deliver(tick, rows, block, targets)
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Post one command for each fleet."""
@@ -317,8 +317,8 @@ class WorldAdapter(BlockAdapter):
             limited = np.empty(block.shape)
             if self._limit(block, limited):
                 self._refuse_nan(vehicles, block)
-            for feed, rows, places in parts:
-                control = feed.control(limited[places], rows, tick)
+            for feed, rows, targets in parts:
+                control = feed.control(limited[targets], rows, tick)
                 if control is not None:
                     checked_at = engine.applier.version if feed.airframe.bounded else ()
                     engine.mailbox.post(control, tick, self.name, checked_at, flown=True)
@@ -347,7 +347,7 @@ class WorldAdapter(BlockAdapter):
             for name, pairs in rows_of_fleets.items()
         ]
         self._known[vehicles] = [
-            FleetPart(feed, _straight(rows), _straight(places)) for feed, (rows, places) in indices
+            FleetPart(feed, _straight(rows), _straight(targets)) for feed, (rows, targets) in indices
         ]
         return self._known[vehicles]
 
@@ -374,9 +374,9 @@ def _check_vehicle(sim: Simulation, vehicle: Placed) -> None:
         raise AdapterError(f"{vehicle.name!r} is a fleet of {len(rows)}: name one vehicle, e.g. {vehicle.name}[0]")
     if "imu" not in program.sensors:
         raise AdapterError(f"{vehicle.name!r} has no imu: add one to its sensors, e.g. sensors: [imu]")
-    if program.via is not None:
+    if program.settings.via is not None:
         raise AdapterError(f"commands for {vehicle.name!r} go over the radio: an autopilot is on board; remove its via")
-    driver = program.driver(int(rows[0]))
+    driver = program.control.driver(int(rows[0]))
     if driver is not None:
         raise AdapterError(f"{vehicle.name!r} is driven by its {driver[0]} {driver[1]!r}")
     find_airframe(program.model)(program)

@@ -85,13 +85,13 @@ def _direct_fields(direct: Direct) -> dict[str, Any]:
             return {"command": pb.Command(**target, inputs=_input_messages(arguments["inputs"]), **limits)}
         case "control":
             return {"control": _control_message(arguments["tick"], arguments["commands"])}
-        case "mark":
+        case "put_markers":
             return {
                 "markers": COMMAND.message(
                     PutMarkers(tuple(MarkerMessage(**marker) for marker in arguments["markers"]))
                 )
             }
-        case "unmark":
+        case "delete_markers":
             namespace, numbers = arguments["namespace"], arguments.get("number")
             some = None if numbers is None else DeleteMarkers(namespace, tuple(numbers))
             return {"markers": COMMAND.message(some or ClearMarkers(namespace))}
@@ -162,12 +162,13 @@ def _markers(message: pb.MarkerCommand) -> Direct:
     match COMMAND.value(message):
         case PutMarkers(markers):
             return Direct(
-                "mark", {"markers": [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]}
+                "put_markers",
+                {"markers": [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]},
             )
         case DeleteMarkers(namespace, ids):
-            return Direct("unmark", {"namespace": namespace, "number": list(ids)})
+            return Direct("delete_markers", {"namespace": namespace, "number": list(ids)})
         case ClearMarkers(everything):
-            return Direct("unmark", {"namespace": everything})
+            return Direct("delete_markers", {"namespace": everything})
         case ShowMarkers(namespace, visible):
             return Direct("show_markers", {"namespace": namespace, "visible": visible})
 

@@ -18,15 +18,15 @@ class ClockOperations(Protocol):
 
     # connection ------------------------------------------------------------------------------------------------------
 
-    @entry("hub", rpc="ping", public=True)
+    @entry("hub", rpc=True, public=True)
     def ping(self) -> r.Pong:
         """Return the simulation's clock as known to the hub, and the preparation in progress."""
 
-    @entry("hub", rpc="authenticate", public=True)
+    @entry("hub", rpc=True, public=True)
     def authenticate(self, token: Annotated[str, Len(1, 4096), "the server's token"]) -> r.Empty:
         """Authenticate with the token; any other request may contain it in a field `token` instead."""
 
-    @entry("hub", rpc="subscribe")
+    @entry("hub", rpc=True)
     def subscribe(
         self,
         rate: a.Rate = None,
@@ -38,15 +38,15 @@ class ClockOperations(Protocol):
     ) -> r.Subscribed:
         """Start sending frames, replacing an earlier subscription; return the granted rate and the roster."""
 
-    @entry("hub", rpc="set_columns", answer="wanted")
+    @entry("hub", rpc=True, answer="wanted")
     def set_columns(self, columns: a.ColumnLists) -> int:
         """Change the columns sent; frames with these columns have the returned number."""
 
-    @entry("hub", rpc="set_rate", answer="rate")
+    @entry("hub", rpc=True, answer="rate")
     def set_rate(self, rate: a.Rate = None) -> float:
         """Change the rate of groups of frames; return the granted rate."""
 
-    @entry("hub", rpc="unsubscribe")
+    @entry("hub", rpc=True)
     def unsubscribe(self) -> r.Empty:
         """Stop sending frames."""
 
@@ -56,11 +56,11 @@ class ClockOperations(Protocol):
     def clock(self) -> dict[str, Any]:
         """Return pace, paused, run and the client that owns the clock."""
 
-    @entry("post", rpc="simulation_step", zmq="Step", shows=True, slow=True, budget="none")
+    @entry("step", rpc="simulation_step", zmq="Step", shows=True, slow=True)
     def step(self, ticks: a.Ticks = 1) -> None:
         """Advance by exactly this many ticks, then answer. The client then owns the clock."""
 
-    @entry("post", zmq="Step", reply="StateUpdate", client=None, slow=True, budget="none")
+    @entry("step", zmq="Step", reply="StateUpdate", client=None, slow=True)
     def step_synchronously(
         self,
         ticks: a.Ticks,
@@ -69,7 +69,7 @@ class ClockOperations(Protocol):
     ) -> bytes:
         """Advance by this many ticks and return the encoded state after them."""
 
-    @entry("post", zmq="Run", slow=True, budget="clock")
+    @entry("clock", zmq="Run", slow=True)
     def run(
         self,
         until: Annotated[
@@ -85,20 +85,20 @@ class ClockOperations(Protocol):
     ) -> int:
         """Run until a simulation time, then hold; return the tick reached. The client then owns the clock."""
 
-    @entry("post", zmq="Stop", client="clock.stop", budget="clock")
+    @entry("clock", zmq="Stop", client="clock.stop")
     def stop(self) -> int:
         """End the client's `run` or `step` and hold the clock; return the tick."""
 
-    @entry("post", rpc="pause", zmq="Pause", shows=True, client="clock.pause", budget="clock")
+    @entry("clock", rpc=True, zmq="Pause", shows=True, client="clock.pause")
     def pause(self) -> None:
         """Pause the run; `step` still works."""
 
-    @entry("post", rpc="resume", zmq="Resume", client="clock.resume", budget="clock")
+    @entry("clock", rpc=True, zmq="Resume", client="clock.resume")
     def resume(self) -> None:
         """Resume the run."""
 
-    @entry("post", rpc="set_pace", zmq="SetPace", client="clock.set_pace", budget="clock")
-    def pace(
+    @entry("clock", rpc=True, zmq="SetPace", client="clock.set_pace")
+    def set_pace(
         self,
         pace: Annotated[
             float,
@@ -110,15 +110,15 @@ class ClockOperations(Protocol):
     ) -> None:
         """Set the pace of the run."""
 
-    @entry("post", zmq="Call", budget="clock")
+    @entry("clock", zmq="Call")
     def hold(self) -> None:
         """Take the clock: time advances only by this client's `step` and `run`."""
 
-    @entry("post", rpc="release_clock", zmq="Call", budget="clock")
+    @entry("clock", rpc=True, zmq="Call")
     def release_clock(self) -> None:
         """Release the clock that a step has taken; time advances again, unless the run was paused."""
 
-    @entry("post", rpc="reset", zmq="Reset", slow=True, example={})
+    @entry("change", rpc=True, zmq="Reset", slow=True, example={})
     def reset(
         self,
         seed: Annotated[
@@ -129,11 +129,11 @@ class ClockOperations(Protocol):
     ) -> None:
         """Restart the scenario from tick 0."""
 
-    @entry("post", zmq="Call", slow=True, example={})
+    @entry("change", zmq="Call", slow=True, example={})
     def restore(self, state: Annotated[bytes, "what `save` returned"]) -> None:
         """Return to a saved state of this scenario."""
 
-    @entry("post", rpc="seek", zmq="Call", answer="position")
+    @entry("command", rpc=True, zmq="Call", answer="position")
     def seek(self, position: Annotated[float, "s from the start of the recording"]) -> float:
         """Jump within the recording that is played and return the new position. A live simulation refuses."""
 
@@ -141,19 +141,19 @@ class ClockOperations(Protocol):
 class ScenarioOperations(Protocol):
     """Scenarios and track files."""
 
-    @entry("hub", rpc="list_scenarios", answer="scenarios")
+    @entry("hub", rpc=True, answer="scenarios")
     def list_scenarios(self) -> list[r.ScenarioCardTree]:
         """Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture."""
 
-    @entry("hub", rpc="get_scenario")
+    @entry("hub", rpc=True)
     def get_scenario(self, name: Annotated[a.Text, "name of a demo or manoeuvre"]) -> r.ScenarioText:
         """Return the YAML text of a bundled scenario."""
 
-    @entry("fact", rpc="get_running_scenario")
+    @entry("fact", rpc=True)
     def running_scenario(self) -> r.ScenarioText:
         """Return the YAML text of the running scenario; the original text if it was loaded from a file."""
 
-    @entry("hub", rpc="get_schema")
+    @entry("hub", rpc=True)
     def get_schema(self) -> dict[str, Any]:
         """Return the JSON schema of scenarios, for editors."""
 
@@ -161,17 +161,17 @@ class ScenarioOperations(Protocol):
     def known_names(self) -> dict[str, list[str]]:
         """Return the models, behaviours, sensors and planning methods that clients may name."""
 
-    @entry("hub", rpc="check_scenario", answer="problems", slow=True)
+    @entry("hub", rpc=True, answer="problems", slow=True)
     def check_scenario(
         self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]
     ) -> list[r.ProblemTree]:
         """Return the errors of a scenario, with line and column, without running it."""
 
-    @entry("hub", rpc="check_track", answer="check", slow=True)
+    @entry("hub", rpc=True, answer="check", slow=True)
     def check_track(self, cones: a.Cones, colours: a.ConeColours, start: a.StartPose) -> r.TrackCheckTree:
         """Return the track of cones, or why they form none, and the rules of Formula Student that it breaks."""
 
-    @entry("hub", rpc="write_track", answer="text", slow=True)
+    @entry("hub", rpc=True, answer="text", slow=True)
     def write_track(
         self,
         cones: a.Cones,
@@ -185,7 +185,7 @@ class ScenarioOperations(Protocol):
         Only `csv` has covariances.
         """
 
-    @entry("hub", rpc="read_track", answer="file", slow=True)
+    @entry("hub", rpc=True, answer="file", slow=True)
     def read_track(
         self,
         text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "contents of a track file, in any format"],
@@ -193,7 +193,7 @@ class ScenarioOperations(Protocol):
     ) -> r.TrackFileTree:
         """Return the cones and the start pose of a track file; an error has line and column."""
 
-    @entry("hub", rpc="load_scenario", slow=True)
+    @entry("hub", rpc=True, slow=True)
     def load_scenario(
         self,
         text: Annotated[
@@ -204,6 +204,6 @@ class ScenarioOperations(Protocol):
     ) -> r.Empty:
         """End the run and start another on the same addresses; clients reconnect. Refused if it has errors."""
 
-    @entry("post", slow=True)
+    @entry("change", slow=True)
     def switch_scenario(self, text: str) -> None:
         """End the run and start that of another scenario, which is already checked."""

@@ -15,21 +15,16 @@ from paddock.errors import SHOWN, InvalidValueError, PaddockError, UnknownNameEr
 from paddock.wire.operations import arguments as a
 from paddock.wire.results import ArrayInJson, Range
 
-Where = Literal["hub", "fact", "read", "change", "post"]
-"""Where an operation is handled.
+Handling = Literal["hub", "fact", "read", "change", "command", "clock", "step"]
+"""How an operation is handled; a `change` and a `command` wait for their own budget of the ticking thread's time.
 
 - `hub`: in the hub process, from snapshots, or through other operations
 - `fact`: in the hub process, from results that the simulation pushes to it when they change
 - `read`: copied between two ticks for each question: saves, hashes, private columns, surveys
-- `change`: between two ticks, changes the state
-- `post`: immediately, outside the tick: posts to the mailbox, or acts on the clock or the markers
-"""
-Budgeted = Literal["none", "clock", "commands", "changes"]
-"""The budget of the ticking thread's time that an operation is paid from.
-
-- `none`: none. Time waits for it, or it does not reach the ticking thread
-- `clock`: none, but it waits when other threads of the simulation's process have used up theirs
-- `commands`: that of what is applied in ticks; the others are paid by `changes`
+- `change`: changes the state between two ticks; a slow one is prepared by other threads
+- `command`: posts to the mailbox or changes markers, immediately
+- `clock`: acts on the clock, immediately, unless other threads of the simulation's process have used up their budget
+- `step`: time waits for it, so it waits for nothing
 """
 F = TypeVar("F", bound=Callable[..., Any])
 REFUSALS = {"value": InvalidValueError, "unknown": UnknownNameError}
@@ -43,7 +38,7 @@ _ENTRY = "_entry"
 class OperationEntry:
     """The properties that `@entry` adds to a signature."""
 
-    where: Where
+    handling: Handling
     rpc: str = ""  # name of the JSON-RPC method; empty: none
     zmq: str = ""  # its ZeroMQ message, `Call` if it is called by name; empty: none
     answer: str = ""  # the field of the JSON-RPC answer with the result; empty: the answer is the result
@@ -54,25 +49,23 @@ class OperationEntry:
         ""  # the Python clients' method, `method` or `part.method`; empty: its name; None: written there
     )
     slow: bool = False  # whether it may take arbitrarily long: it waits, plans or compiles
-    budget: Budgeted = "none"
     personal: bool = False  # whether its result names the client
     example: Mapping[str, Any] | None = None  # arguments for measurements, in the scenario of `paddock bench clients`
 
     @property
     def keeps_state(self) -> bool:
         """Whether the state of the present tick stays as it is: a read, or a command for the next tick."""
-        return self.where in ("hub", "fact", "read") or self.budget == "commands"
+        return self.handling in ("hub", "fact", "read", "command")
 
 
-def entry(where: Where, rpc: str = "", zmq: str = "", answer: str = "", **more: Any) -> Callable[[F], F]:
-    """Make a signature an entry of the table, with the fields of an OperationEntry."""
-    if where in ("change", "post"):
-        more.setdefault("budget", "changes" if where == "change" or more.get("slow") else "commands")
+def entry(handling: Handling, rpc: str | bool = "", zmq: str = "", **more: Any) -> Callable[[F], F]:
+    """Make a signature an entry of the table, with the fields of an OperationEntry; `rpc`: True is its name."""
     if zmq == _CALL:
         more.setdefault("reply", "Result")
 
     def mark(signature: F) -> F:
-        setattr(signature, _ENTRY, OperationEntry(where, rpc, zmq, answer, **more))
+        method = signature.__name__ if rpc is True else rpc or ""
+        setattr(signature, _ENTRY, OperationEntry(handling, method, zmq, **more))
         return signature
 
     return mark
@@ -185,6 +178,10 @@ class Operation:
             )
             for parameter in parameters
         )
+
+    def takes(self, name: str) -> bool:
+        """Return whether it has an argument of this name."""
+        return any(argument.name == name for argument in self.arguments)
 
     @property
     def result(self) -> Any:

@@ -15,19 +15,11 @@ limits = rr.SurveyLimits
 class RadioOperations(Protocol):
     """The radio."""
 
-    @entry("fact", rpc="get_radio", zmq="Call", answer="radio", client="radio.view", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="radio", client="radio.view", example={})
     def radio_view(self) -> rr.RadioTree | None:
         """Return the radios of fleets, the stations, the jammers and numbers of links; null without radio."""
 
-    @entry(
-        "read",
-        rpc="get_coverage",
-        zmq="Call",
-        answer="coverage",
-        client="radio.coverage",
-        slow=True,
-        example={"of": "base"},
-    )
+    @entry("read", rpc=True, zmq="Call", answer="coverage", client="radio.coverage", slow=True, example={"of": "base"})
     def coverage(
         self,
         of: Annotated[a.Text | None, "a station or vehicle; null: all stations, or all vehicles without one"] = None,
@@ -45,7 +37,7 @@ class RadioOperations(Protocol):
 
     @entry(
         "read",
-        rpc="get_levels",
+        rpc=True,
         zmq="Call",
         answer="levels",
         client="radio.levels",
@@ -62,14 +54,14 @@ class RadioOperations(Protocol):
             a.Expected(f"a list of 1 to {limits.MOST_PLACES} places [x, y, z] of finite numbers"),
             "m",
         ],
-        of: Annotated[a.Text | a.Id | None, "a station or vehicle; null: as for get_coverage"] = None,
+        of: Annotated[a.Text | a.Id | None, "a station or vehicle; null: as for coverage"] = None,
         receiver: Annotated[a.Text | a.Id | None, "a fleet, vehicle or station; null: the first fleet"] = None,
     ) -> rr.HeardLevels:
         """Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait."""
 
     @entry(
         "read",
-        rpc="get_spectrum",
+        rpc=True,
         zmq="Call",
         answer="spectrum",
         client="radio.spectrum",
@@ -87,8 +79,8 @@ class RadioOperations(Protocol):
     ) -> rr.Spectrum:
         """Return the power by frequency at a receiver. Another thread computes it; ticks do not wait."""
 
-    @entry("post", rpc="set_visualization_mode", answer="mode")
-    def visualization(
+    @entry("command", rpc=True, answer="mode")
+    def set_visualization_mode(
         self,
         show_comm_links: Annotated[bool | None, "links by SINR; null: as it is"] = None,
         show_rf_range: Annotated[bool | None, "ranges of radios"] = None,
@@ -99,13 +91,7 @@ class RadioOperations(Protocol):
     ) -> r.VisualizationTree:
         """Show or hide layers of all pages of this server; users can still change them."""
 
-    @entry(
-        "change",
-        rpc="radio_send",
-        zmq="Call",
-        client=None,
-        example={"source": "base", "to": "scouts[7]", "data": [1.0]},
-    )
+    @entry("change", rpc=True, zmq="Call", client=None, example={"source": "base", "to": "scouts[7]", "data": [1.0]})
     def radio_send(
         self,
         source: Annotated[str | int, "the vehicle or station that sends"],
@@ -118,14 +104,7 @@ class RadioOperations(Protocol):
     ) -> None:
         """Send a message over the simulated radio."""
 
-    @entry(
-        "fact",
-        rpc="radio_received",
-        zmq="Call",
-        answer="messages",
-        client="radio.received",
-        example={"name": "scouts[7]"},
-    )
+    @entry("fact", rpc=True, zmq="Call", answer="messages", client="radio.received", example={"name": "scouts[7]"})
     def radio_received(
         self,
         name: Annotated[str | int, "a vehicle or station"],
@@ -133,23 +112,23 @@ class RadioOperations(Protocol):
     ) -> list[rr.RadioMessageTree]:
         """Return the newest messages that a vehicle or station has received, oldest first."""
 
-    @entry("fact", rpc="radio_network", zmq="Call", answer="network", client="radio.network", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="network", client="radio.network", example={})
     def radio_network(self) -> rr.NetworkSummary:
         """Return the network of the radio links: components, articulation points, bridges."""
 
-    @entry("fact", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="traffic", client="radio.traffic", example={})
     def radio_traffic(self) -> dict[str, int]:
         """Return counters of messages: sent, delivered, dropped by reason."""
 
-    @entry("fact", rpc="radio_services", zmq="Call", answer="services", client="radio.services", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="services", client="radio.services", example={})
     def radio_services(self) -> dict[str, rr.ServiceTraffic]:
         """Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission, mavlink."""
 
-    @entry("fact", rpc="get_jammers", zmq="Call", answer="jammers", client=None, example={})
+    @entry("fact", rpc=True, zmq="Call", answer="jammers", client=None, example={})
     def jammers(self) -> list[rr.JammerView]:
         """Return the jammers, in the order of their names; none without radio."""
 
-    @entry("post", rpc="set_jammer", zmq="Call", client=None, slow=True, example={"name": "noise", "on": False})
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True, example={"name": "noise", "on": False})
     def set_jammer(
         self,
         name: Annotated[a.Text, "the jammer"],
@@ -163,11 +142,11 @@ class RadioOperations(Protocol):
     ) -> None:
         """Change a jammer; links follow with the next update."""
 
-    @entry("fact", rpc="get_spoofers", zmq="Call", answer="spoofers", client=None, example={})
+    @entry("fact", rpc=True, zmq="Call", answer="spoofers", client=None, example={})
     def spoofers(self) -> list[rr.SpooferView]:
         """Return the spoofers of satellite navigation, in the order of their names; none without radio."""
 
-    @entry("post", rpc="set_spoofer", zmq="Call", client=None, slow=True, example={"name": "decoy", "on": False})
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True, example={"name": "decoy", "on": False})
     def set_spoofer(
         self,
         name: Annotated[a.Text, "the spoofer"],
@@ -179,35 +158,16 @@ class RadioOperations(Protocol):
     ) -> None:
         """Change a spoofer; satellite signals follow with the next update of the radio."""
 
-    @entry(
-        "fact",
-        rpc="get_radio_commands",
-        zmq="Call",
-        answer="traffic",
-        client="radio.commands",
-        example={"vehicle": "red"},
-    )
+    @entry("fact", rpc=True, zmq="Call", answer="traffic", client="radio.commands", example={"vehicle": "red"})
     def radio_commands(self, vehicle: a.Vehicle) -> rr.CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
 
-    @entry(
-        "fact",
-        rpc="get_radio_telemetry",
-        zmq="Call",
-        answer="telemetry",
-        client="radio.telemetry",
-        example={"vehicle": "red"},
-    )
+    @entry("fact", rpc=True, zmq="Call", answer="telemetry", client="radio.telemetry", example={"vehicle": "red"})
     def radio_telemetry(self, vehicle: a.Vehicle) -> rr.VehicleTelemetry:
         """Return the newest state of a vehicle that has arrived at its station over the radio, with its age."""
 
     @entry(
-        "fact",
-        rpc="get_link",
-        zmq="Call",
-        answer="link",
-        client="radio.link",
-        example={"source": "base", "to": "scouts[7]"},
+        "fact", rpc=True, zmq="Call", answer="link", client="radio.link", example={"source": "base", "to": "scouts[7]"}
     )
     def link_budget(
         self,
@@ -217,32 +177,26 @@ class RadioOperations(Protocol):
         """Return the budget of a link at the present positions: gains and losses, SINR, packet error rate."""
 
     @entry("fact", zmq="Call", client="radio.links", example={})
-    def radio_links(self) -> dict[str, Any]:
+    def radio_links(self) -> rr.Links:
         """Return the links of the last update as arrays: rows of transmitters that each receiver hears."""
 
-    @entry("fact", rpc="get_radio_report", zmq="Call", answer="report", client="radio.report", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="report", client="radio.report", example={})
     def radio_report(self) -> rr.RadioReport:
         """Return counts of links at the last update, and a bound of the interference that is left out."""
 
-    @entry("fact", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="noise", client="radio.noise", example={})
     def radio_noise(self) -> rr.Values:
         """Return the noise of every receiver, dBm, in the order of their numbers."""
 
-    @entry("fact", rpc="get_stations", zmq="Call", answer="stations", client=None, example={})
+    @entry("fact", rpc=True, zmq="Call", answer="stations", client=None, example={})
     def radio_stations(self) -> list[rr.Station]:
         """Return the ground stations, in the order of their names."""
 
-    @entry("fact", rpc="get_heard", zmq="Call", answer="states", client="radio.heard", example={"name": "scouts[7]"})
+    @entry("fact", rpc=True, zmq="Call", answer="states", client="radio.heard", example={"name": "scouts[7]"})
     def radio_heard(self, name: Annotated[str | int, "a vehicle or station"]) -> list[dict[str, Any]]:
         """Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz."""
 
-    @entry(
-        "change",
-        rpc="allocate_channels",
-        zmq="Call",
-        client="radio.allocate",
-        example={"groups": ["scouts"], "channels": [0]},
-    )
+    @entry("change", rpc=True, zmq="Call", client="radio.allocate", example={"groups": ["scouts"], "channels": [0]})
     def radio_allocate(
         self,
         groups: Annotated[list[str], "fleets and stations (`scouts/1`: second radios), in the order of choice"],
@@ -253,7 +207,7 @@ class RadioOperations(Protocol):
 
     @entry(
         "read",
-        rpc="assign_over_radio",
+        rpc=True,
         zmq="Call",
         answer="assignment",
         client="radio.assign",

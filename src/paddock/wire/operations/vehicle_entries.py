@@ -5,6 +5,7 @@ from typing import Annotated, Any, Protocol
 from annotated_types import Ge, Len
 
 from paddock.wire import results as r
+from paddock.wire.mission_results import MissionView
 from paddock.wire.operations import arguments as a
 from paddock.wire.operations.operation import entry
 
@@ -17,11 +18,7 @@ class VehicleOperations(Protocol):
     # vehicles --------------------------------------------------------------------------------------------------------
 
     @entry(
-        "post",
-        rpc="set_control",
-        zmq="Command",
-        client=None,
-        example={"target": "red", "inputs": {"steer": 0.1}},
+        "command", rpc="set_control", zmq="Command", client=None, example={"target": "red", "inputs": {"steer": 0.1}}
     )
     def command(
         self,
@@ -34,7 +31,7 @@ class VehicleOperations(Protocol):
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
 
-    @entry("post", rpc="drive")
+    @entry("command", rpc=True)
     def drive(
         self,
         target: a.Target,
@@ -43,11 +40,11 @@ class VehicleOperations(Protocol):
     ) -> None:
         """Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients."""
 
-    @entry("post", zmq="Command", client=None)
+    @entry("command", zmq="Command", client=None)
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
 
-    @entry("post", zmq="Call", client="vehicles.place", example={"target": "red", "pose": [0, 0, 0, 0]})
+    @entry("command", zmq="Call", client="vehicles.place", example={"target": "red", "pose": [0, 0, 0, 0]})
     def place(
         self,
         target: a.Target,
@@ -57,7 +54,7 @@ class VehicleOperations(Protocol):
     ) -> None:
         """Move a vehicle, or every vehicle of a fleet, to a pose as if it started there."""
 
-    @entry("hub", rpc="set_fpv_control")
+    @entry("hub", rpc=True)
     def set_fpv_control(
         self,
         vehicle: a.Vehicle,
@@ -69,19 +66,19 @@ class VehicleOperations(Protocol):
     ) -> r.Moment:
         """Set the sticks and the mode of a drone; those that are not named stay."""
 
-    @entry("hub", rpc="arm_drone")
+    @entry("hub", rpc=True)
     def arm_drone(self, vehicle: a.Vehicle, armed: Annotated[bool, "whether its motors may turn"]) -> r.Moment:
         """Arm or disarm a drone."""
 
-    @entry("post", zmq="Call", client=None, slow=True, example={"entry": ROVER})
+    @entry("change", zmq="Call", client=None, slow=True, example={"entry": ROVER})
     def spawn(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> str:
         """Add vehicles of models that are installed or in use; return their name."""
 
-    @entry("post", slow=True)
+    @entry("change", slow=True)
     def spawn_all(self, entries: list[a.Tree]) -> list[str]:
         """Add several entries, all or none; return their names."""
 
-    @entry("hub", rpc="spawn_robots", slow=True)
+    @entry("hub", rpc=True, slow=True)
     def spawn_robots(
         self,
         robots: Annotated[
@@ -95,7 +92,7 @@ class VehicleOperations(Protocol):
     ) -> r.Spawned:
         """Add vehicles; return their names and ids, in the order given."""
 
-    @entry("hub", rpc="spawn_fpv_drone")
+    @entry("hub", rpc=True)
     def spawn_fpv_drone(
         self,
         vehicle_id: Annotated[a.Id | None, "its id; null: the next free one"] = None,
@@ -119,14 +116,7 @@ class VehicleOperations(Protocol):
 
     # behaviours ------------------------------------------------------------------------------------------------------
 
-    @entry(
-        "post",
-        rpc="override",
-        zmq="Call",
-        client=None,
-        slow=True,
-        example={"target": "scouts[7]", "behaviour": "hold"},
-    )
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True, example={"target": "scouts[7]", "behaviour": "hold"})
     def override(
         self,
         target: Annotated[
@@ -138,49 +128,45 @@ class VehicleOperations(Protocol):
     ) -> None:
         """Override the behaviour of vehicles."""
 
-    @entry("fact", rpc="get_overrides", zmq="Call", answer="overrides", client="behaviours.overrides", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="overrides", client="behaviours.overrides", example={})
     def overrides(self) -> list[r.BehaviourOverride]:
         """Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour."""
 
-    @entry("fact", rpc="get_routes", zmq="Call", answer="routes", client="behaviours.routes", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="routes", client="behaviours.routes", example={})
     def routes(self) -> list[r.PlannedRoute]:
         """Return the paths and points that vehicles follow, in m east, north and up."""
 
     # synchronous control ---------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="SetMode", reply="Result", client=None, budget="clock")
+    @entry("clock", zmq="SetMode", reply="Result", client=None)
     def claim(self, vehicles: list[str]) -> dict[str, Any]:
         """Wait for this client's commands for these vehicles at every barrier; return how the simulation waits."""
 
-    @entry("post", zmq="SetMode", client=None, budget="clock")
+    @entry("clock", zmq="SetMode", client=None)
     def release(self) -> None:
         """Release all vehicles of this client's claim."""
 
-    @entry("post", zmq="Control", reply="ControlAck", client=None, budget="none")
+    @entry("step", zmq="Control", reply="ControlAck", client=None)
     def control(self, tick: a.Count, commands: dict[str, a.Tree]) -> int:
         """Answer the control request of a tick; return that tick."""
-
-    @entry("post", zmq="Control", client=None, budget="none")
-    def control_unasked(self, tick: a.Count, commands: dict[str, a.Tree]) -> None:
-        """Answer the control request of a tick without waiting; a refusal is pushed as `refused`."""
 
 
 class MissionOperations(Protocol):
     """The mission."""
 
-    @entry("fact", rpc="get_mission", answer="mission")
+    @entry("fact", rpc=True, answer="mission")
     def mission(self) -> r.MissionTree | None:
         """Return the mission, in m east and north; null without one."""
 
     @entry("fact", zmq="Call", client="mission.view", slow=True)
-    def mission_view(self) -> dict[str, Any] | None:
+    def mission_view(self) -> MissionView | None:
         """Return the mission with progress, figures and log; null without one."""
 
-    @entry("post", rpc="add_task", zmq="Call", client=None, slow=True)
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True)
     def add_task(self, task: Annotated[a.Tree, "as in a scenario's mission.tasks"]) -> None:
         """Add a task to the mission."""
 
-    @entry("post", rpc="move_task", zmq="Call", client=None, slow=True)
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True)
     def move_task(
         self,
         name: Annotated[a.Text, a.LATER, "the task"],
@@ -189,22 +175,22 @@ class MissionOperations(Protocol):
     ) -> None:
         """Move a task of the mission."""
 
-    @entry("post", rpc="remove_task", zmq="Call", client=None, slow=True)
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True)
     def remove_task(self, name: Annotated[a.Text, a.LATER, "the task"]) -> None:
         """Remove a task from the mission."""
 
-    @entry("post", rpc="add_zone", zmq="Call", client=None, slow=True)
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True)
     def add_zone(self, zone: Annotated[a.Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
         """Add a no-fly zone to the mission."""
 
-    @entry("post", rpc="remove_zone", zmq="Call", client=None, slow=True)
+    @entry("change", rpc=True, zmq="Call", client=None, slow=True)
     def remove_zone(self, name: Annotated[a.Text, a.LATER, "the zone"]) -> None:
         """Open a no-fly zone of the mission again."""
 
-    @entry("post", zmq="Call", client=None, slow=True)
+    @entry("change", zmq="Call", client=None, slow=True)
     def add_vehicle(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> None:
         """Add vehicles of models that are installed or in use to the mission."""
 
-    @entry("post", rpc="damage_vehicle", zmq="Call", client="mission.damage", slow=True)
-    def damage(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
+    @entry("change", rpc=True, zmq="Call", client="mission.damage", slow=True)
+    def damage_vehicle(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""

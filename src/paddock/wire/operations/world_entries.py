@@ -19,19 +19,19 @@ class WorldOperations(Protocol):
 
     # reading ---------------------------------------------------------------------------------------------------------
 
-    @entry("fact", rpc="get_metadata", zmq="GetMetadata", reply="Result", client=None, personal=True, example={})
-    def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
-        """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
+    @entry("fact", rpc=True, zmq="GetMetadata", reply="Result", client=None, personal=True, example={})
+    def metadata(self) -> r.MetadataTree:
+        """Return the scenario, the clock, and the fleets with their inputs, columns, sensors and parameters."""
 
-    @entry("fact", rpc="get_scenery", zmq="Call", answer="scenery", client="world.scenery", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="scenery", client="world.scenery", example={})
     def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:
         """Return the ground, on a grid, static obstacles, and roads."""
 
-    @entry("fact", rpc="get_track", zmq="Call", answer="track", client="world.get_track", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="track", client="world.get_track", example={})
     def track(self) -> r.TrackTree | None:
         """Return the race track: cones, boundaries, middle line, gates; null without one."""
 
-    @entry("fact", rpc="get_standings", zmq="Call", answer="standings", client="race.standings", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="standings", client="race.standings", example={})
     def standings(self) -> r.StandingsTree | None:
         """Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules."""
 
@@ -39,15 +39,15 @@ class WorldOperations(Protocol):
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
         """Publish the present state to every endpoint. ZeroMQ answers with the state."""
 
-    @entry("hub", rpc="get_state")
+    @entry("hub", rpc=True)
     def get_state(self, vehicle: a.Vehicle, frame: a.AxesArgument = "enu") -> r.StateTree:
         """Return the pose and the other public columns of one vehicle."""
 
-    @entry("hub", rpc="get_all_states")
+    @entry("hub", rpc=True)
     def get_all_states(self, vehicles: a.NamesAndIds = None, frame: a.AxesArgument = "enu") -> r.StatesTree:
         """Return the poses of up to 10,000 vehicles, fleet by fleet."""
 
-    @entry("hub", rpc="get_roster")
+    @entry("hub", rpc=True)
     def get_roster(self) -> r.RosterTree:
         """Return the fleets, with ids and members as [first, count]."""
 
@@ -55,15 +55,15 @@ class WorldOperations(Protocol):
     def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
 
-    @entry("read", rpc="inspect", zmq="Call", client="vehicles.inspect", example={"target": "scouts[7]"})
+    @entry("read", rpc=True, zmq="Call", client="vehicles.inspect", example={"target": "scouts[7]"})
     def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
         """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
-    @entry("fact", rpc="get_autopilots", answer="autopilots", client="vehicles.autopilots.status")
+    @entry("fact", rpc=True, answer="autopilots", client="vehicles.autopilots.status")
     def autopilots(self) -> list[r.AutopilotTree]:
         """Return the vehicles with autopilots: system, link, mode and waypoints of each."""
 
-    @entry("read", rpc="get_series", slow=True)
+    @entry("read", rpc=True, slow=True)
     def series(
         self, target: a.Target, columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"]
     ) -> r.SeriesTree:
@@ -81,7 +81,7 @@ class WorldOperations(Protocol):
     def save(self) -> bytes:
         """Return the complete state."""
 
-    @entry("fact", rpc="get_events", zmq="Call", answer="events", client="events.since", example={})
+    @entry("fact", rpc=True, zmq="Call", answer="events", client="events.since", example={})
     def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventRecord]:
         """Return the events after a number, oldest first."""
 
@@ -89,14 +89,14 @@ class WorldOperations(Protocol):
     def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[r.ActionRecord]:
         """Return the applied actions: tick, sequence, source, kind and action of each."""
 
-    @entry("hub", rpc="list_models", answer="models")
+    @entry("hub", rpc=True, answer="models")
     def list_models(self) -> list[r.ModelTree]:
         """Return the models of which vehicles can be added, with presets (the default first) and inputs."""
 
     # markers and frames ----------------------------------------------------------------------------------------------
 
-    @entry("post", rpc="put_markers", zmq="PutMarkers", client=None)
-    def mark(
+    @entry("command", rpc=True, zmq="PutMarkers", client=None)
+    def put_markers(
         self,
         markers: Annotated[
             list[a.MarkerTree],
@@ -108,27 +108,27 @@ class WorldOperations(Protocol):
     ) -> None:
         """Show markers (ENU, m) in place of those with the same namespace and id; all or none."""
 
-    @entry("post", rpc="delete_markers", zmq="DeleteMarkers, ClearMarkers", client=None)
-    def unmark(
+    @entry("command", rpc=True, zmq="DeleteMarkers, ClearMarkers", client=None)
+    def delete_markers(
         self,
         namespace: Annotated[str | None, a.InRpc("namespace", a.Namespace), "null: all markers"] = None,
         number: Annotated[int | list[int] | None, a.InRpc("id", a.MarkerId), "null: all of the namespace"] = None,
     ) -> None:
         """Remove markers of a namespace, a whole namespace, or all markers."""
 
-    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="world.markers.show")
+    @entry("command", rpc=True, zmq="ShowMarkers", client="world.markers.show")
     def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
         """Show or hide the markers of a namespace, for every client."""
 
     @entry("fact", zmq="Call", client="world.markers.alive", example={})
-    def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[dict[str, Any]]:
+    def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[r.PlacedMarkerTree]:
         """Return the markers shown at present, by namespace and id."""
 
     @entry("fact", zmq="Call", client="world.markers.namespaces", example={})
     def marker_namespaces(self) -> dict[str, bool]:
         """Return every namespace of markers that has been used, and whether it is visible."""
 
-    @entry("hub", rpc="draw_debug_lines", answer="ids")
+    @entry("hub", rpc=True, answer="ids")
     def draw_debug_lines(
         self,
         lines: Annotated[list[Row], Len(1, a.MOST_ITEMS), a.FIRST, "x1, y1, z1, x2, y2, z2 of each"],
@@ -139,7 +139,7 @@ class WorldOperations(Protocol):
     ) -> list[int]:
         """Draw lines as a marker of the namespace `debug`; return its id."""
 
-    @entry("hub", rpc="draw_debug_spheres", answer="ids")
+    @entry("hub", rpc=True, answer="ids")
     def draw_debug_spheres(
         self,
         spheres: Annotated[list[Ball], Len(1, a.MOST_ITEMS), a.FIRST, "x, y, z, radius of each"],
@@ -149,7 +149,7 @@ class WorldOperations(Protocol):
     ) -> list[int]:
         """Draw spheres as markers of the namespace `debug`, one for each radius; return their ids."""
 
-    @entry("hub", rpc="clear_debug")
+    @entry("hub", rpc=True)
     def clear_debug(self) -> r.Moment:
         """Remove everything drawn in the namespace `debug`."""
 
@@ -167,9 +167,9 @@ class WorldOperations(Protocol):
     @entry("fact", zmq="Call", client="world.frames.transform", example={"target": "world", "source": "scouts[7]"})
     def transform(
         self, target: str, source: str, time: Annotated[float | None, "simulation time, s; null: now"] = None
-    ) -> dict[str, Any]:
+    ) -> r.TransformTree:
         """Return the transform from one frame to another: `world`, a vehicle's name, or a named frame."""
 
-    @entry("hub", rpc="get_frames")
+    @entry("hub", rpc=True)
     def get_frames(self) -> r.FramesTree:
         """Return the named frames (ENU, m), each with its last pose in its parent."""

@@ -71,8 +71,8 @@ export function clamp(value: number, low: number, high: number): number {
 }
 
 /** The larger of two inputs on one axis. */
-export function stronger(one: number, other: number): number {
-  return Math.abs(one) >= Math.abs(other) ? one : other;
+export function stronger(first: number, second: number): number {
+  return Math.abs(first) >= Math.abs(second) ? first : second;
 }
 
 /** -1, 0 or 1 from two opposite keys. */

@@ -15,8 +15,8 @@ export function spawnEntries(what: Spawning, middle: readonly [number, number]):
   return gridSpots(count, spacingOf(model)).map(([dx, dy], k) => {
     const called = count > 1 ? `${name}_${k + 1}` : name;
     const named = name !== "" && count <= MOST_NAMED ? { name: called } : {};
-    const given = { ...named, ...(preset ? { preset } : {}), ...(height === null ? {} : { z: height }) };
-    return { robot_type: model, x: middle[0] + dx, y: middle[1] + dy, yaw: heading, ...given };
+    const options = { ...named, ...(preset ? { preset } : {}), ...(height === null ? {} : { z: height }) };
+    return { robot_type: model, x: middle[0] + dx, y: middle[1] + dy, yaw: heading, ...options };
   });
 }
 

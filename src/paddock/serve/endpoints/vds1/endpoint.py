@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.endpoints.vds1.inbox import Address, Cars, Inbox, Senders
+from paddock.serve.endpoints.vds1.inbox import Cars, Inbox
 from paddock.serve.hub import Endpoint, Hub, Send
+from paddock.serve.protection.datagram_senders import Address, Senders
 from paddock.wire.vds1 import STATE_NAMES, STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.columns import Floats
 from paddock.world.frames import euler_from_quaternion, quaternion_conjugate, rotate

@@ -275,8 +275,8 @@ class ZmqServer(Endpoint):
         except PaddockError as error:
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
-        if operation == "control" and request.id == 0:
-            self.hub.report(id=None, operation="control_unasked", client=peer.name, arguments=arguments)
+        if OPERATIONS[operation].entry.reply == "ControlAck" and request.id == 0:  # only a refusal is answered
+            self.hub.report(id=None, operation=operation, client=peer.name, arguments=arguments)
             return
         peer.open_requests += 1
         then = partial(self._answer, peer, peer.name, request.id, operation)
@@ -289,10 +289,13 @@ class ZmqServer(Endpoint):
         if peer.name != name:
             return  # it has disconnected meanwhile
         if isinstance(outcome, OperationError):
-            self.count("refused_controls" if operation == "control" else "refused", reason=outcome.kind)
+            controls = OPERATIONS[operation].entry.reply == "ControlAck"
+            self.count("refused_controls" if controls else "refused", reason=outcome.kind)
             self._reply(peer, number, requests.Error(outcome.kind, str(outcome)))
             return
-        body = self._state(peer) if operation == "snapshot" else reply_of(operation, outcome.result)
+        body = reply_of(operation, outcome.result)
+        if body is None:
+            body = self._state(peer)
         if isinstance(body, bytes):
             self._send(peer, requests.encode_id(number) + body)
         else:
@@ -461,13 +464,13 @@ def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[st
     return name, OPERATIONS[name].checked(arguments)
 
 
-def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes:
-    """Return the reply with the result of an operation; bytes: an encoded reply without its id."""
+def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes | None:
+    """Return the reply with a result; bytes: an encoded reply without its id; None: the newest state."""
     match OPERATIONS[operation].entry.reply:
         case "Result":
             return requests.ResultMessage(None, result) if isinstance(result, bytes) else requests.ResultMessage(result)
         case "ControlAck":
             return requests.ControlAck(result)
         case "StateUpdate":
-            return bytes(result)
+            return result if isinstance(result, bytes) else None
     return requests.Done()
