@@ -15,12 +15,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 from paddock.radio.links.table import RadioStatus
 from paddock.radio.physics.signal import NO_POWER
-from paddock.wire import radio_results, results
+from paddock.wire import mission_results, radio_results, results
 from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
 from paddock.wire.radio_results import NULL
-from paddock.wire.results import ArrayInJson, Moment, Point, Quaternion, Range
+from paddock.wire.results import ArrayInJson, Moment, Notifications, Point, Quaternion, Range, WantedColumns
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK, FrameType
@@ -87,6 +87,15 @@ def _grouped(text: str) -> str:
 def is_class(kind: Any) -> bool:
     """Whether a type is one of results: a TypedDict, or a named tuple."""
     return is_typeddict(kind) or hasattr(kind, "_fields")
+
+
+def classes_in(annotation: Any) -> set[Any]:
+    """The classes of results that a type consists of, with the types of their fields and what they inherit from."""
+    kind = plain(annotation)
+    if not is_class(kind):
+        return set().union(*map(classes_in, get_args(kind)))
+    parts = [*get_type_hints(kind).values(), *getattr(kind, "__orig_bases__", ())]
+    return {kind}.union(*(classes_in(part) for part in parts))
 
 
 def interface(kind: Any) -> str:
@@ -180,7 +189,9 @@ def enum(kind: Any) -> str:
 
 def schema() -> str:
     """The whole file."""
-    trees = [one for part in (results, radio_results) for one in vars(part).values() if is_class(one)]
+    used = set().union(*map(classes_in, (Notifications, WantedColumns, Moment, *(m.result for m in METHODS.values()))))
+    modules = (results, mission_results, radio_results)
+    trees = [kind for module in modules for kind in vars(module).values() if is_class(kind) and kind in used]
     aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
     slow = "".join(f'  "{name}",\n' for name, one in sorted(METHODS.items()) if one.entry.slow)
     status = [one for one in columns_of(RadioStatus) if one.none is not None]

@@ -74,7 +74,8 @@ def test_it_slows_down_for_bends_according_to_the_speed_profile() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "beyond"), [("point", 0.1), ("quad", 1.0), ("car.kinematic", 3.0), ("car.bicycle", 3.0)]
+    ("model", "beyond"),
+    [("point", 0.1), ("car.kinematic", 3.0), ("car.bicycle", 3.0), pytest.param("quad", 1.0, marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize("points", [2, 51])
 def test_an_open_path_ends_at_its_end(watch: Watch, model: str, beyond: float, points: int) -> None:

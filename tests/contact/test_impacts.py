@@ -14,8 +14,8 @@ from paddock.engine.simulation import Simulation
 
 RATE, G = 200, 9.80665
 LOW: dict[str, dict[str, Any]] = {
-    "buggy": {"model": "car.bicycle", "preset": "buggy"},
-    "buggy across": {"model": "car.bicycle", "preset": "buggy", "turned": 1.5},
+    "buggy": {"model": "car.kinematic", "preset": "buggy"},
+    "buggy across": {"model": "car.kinematic", "preset": "buggy", "turned": 1.5},
     "rover": {"model": "rover", "preset": "indoor"},
     "rover across": {"model": "rover", "preset": "indoor", "turned": 1.5},
     "micro": {"model": "quad", "preset": "micro"},
@@ -116,7 +116,7 @@ def pushed_upright(preset: str, friction: float, speed: float) -> tuple[float, f
     """Push a cone with a smooth sedan for six seconds; return how upright it is, and its place ahead of the nose."""
     driver = {"manoeuvre": {"speed": speed}}
     vehicles = [
-        {"name": "a", "model": "car.kinematic", "pose": [0, 0, 0], "speed": speed, "driver": driver}
+        {"name": "a", "model": "car.bicycle", "pose": [0, 0, 0], "speed": speed, "driver": driver}
         | {"contact": {"friction": 0.0}},
         {"name": "k", "model": "prop.cone", "preset": preset, "pose": [2.14, 0.02, 0]},
     ]

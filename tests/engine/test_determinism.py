@@ -53,15 +53,22 @@ def test_another_seed_moves_random_spawns_and_sensor_noise_but_not_the_rest(load
 
 
 @pytest.mark.skipif(available_threads() < 2, reason="needs two cores")
-@pytest.mark.parametrize("sensors", [[], pytest.param([{"gnss": {"rate": 20}}], marks=pytest.mark.slow)])
-def test_threads_do_not_matter(threads: Callable[[int | None], None], sensors: list[Any]) -> None:
+@pytest.mark.parametrize(
+    ("model", "sensors"),
+    [
+        ("point", []),
+        pytest.param("quad", [], marks=pytest.mark.slow),
+        pytest.param("quad", [{"gnss": {"rate": 20}}], marks=pytest.mark.slow),
+    ],
+)
+def test_threads_do_not_matter(threads: Callable[[int | None], None], model: str, sensors: list[Any]) -> None:
     scenario = {
         "every": {"behaviour": 4},
         "vehicles": [
             {
                 "name": "swarm",
                 "count": 1100,
-                "model": "quad",
+                "model": model,
                 "spawn": {"random": {"low": [-80, -80, 10], "high": [80, 80, 30]}},
                 "speed": 4,
                 "behaviour": {"flock": {"range": 100}},

@@ -392,9 +392,10 @@ def test_vehicles_negotiate_again_and_keep_their_tasks() -> None:
         assert sim.mission.metrics["packets"]["routes"] == 0  # no vehicle needs a route of the station
 
 
-def test_negotiated_routes_are_saved_and_do_not_depend_on_threads(threads: Any) -> None:
+@pytest.mark.parametrize("counts", [(1,), pytest.param((1, 2), marks=pytest.mark.slow)])  # others compile more
+def test_negotiated_routes_are_saved_and_do_not_depend_on_threads(threads: Any, counts: tuple[int, ...]) -> None:
     hashes = []
-    for count in (1, 2):
+    for count in counts:
         threads(count)
         with paddock.load(negotiating()) as first, paddock.load(negotiating()) as two:
             first.step(10)  # before the negotiation has ended

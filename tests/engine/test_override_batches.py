@@ -49,7 +49,7 @@ def launches(sim: Simulation, fleet: str = "crew") -> int:
 # together ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["point", "quad"])
+@pytest.mark.parametrize("model", ["point", pytest.param("quad", marks=pytest.mark.slow)])
 def test_each_vehicle_moves_as_alone(load: Load, model: str) -> None:
     single, listed = load(LEADS, crew(model)), load(LEADS, crew(model))
     for k in (4, 0, 5, 2, 1, 3):
@@ -64,23 +64,23 @@ def test_each_vehicle_moves_as_alone(load: Load, model: str) -> None:
 
 
 def test_each_vehicle_has_its_own_memory(load: Load) -> None:
-    given_behaviour = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
+    circles = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
     sim = load(LEADS, crew())
-    sim.behaviours.override("crew[1]", given_behaviour[1])
+    sim.behaviours.override("crew[1]", circles[1])
     sim.step(200)
     for k in (0, 2, 3, 4, 5):  # a vehicle that has learned its circle keeps its memory when others join
-        sim.behaviours.override(f"crew[{k}]", given_behaviour[k])
+        sim.behaviours.override(f"crew[{k}]", circles[k])
     sim.step(100)
     sim.behaviours.override("crew[3]", None)
     sim.step(100)
-    assert np.array_equal(states(sim)[:, 1], alone(load, "point", given_behaviour[1], 1, 400))
+    assert np.array_equal(states(sim)[:, 1], alone(load, "point", circles[1], 1, 400))
     assert launches(sim) == 1 and len(sim.behaviours.overrides()) == COUNT - 1
 
 
 def test_targets_are_distributed_within_an_override(load: Load) -> None:
-    given_behaviour: dict[str, Any] = {"follow": {"target": "leads"}}
-    sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=given_behaviour))
-    sim.behaviours.override(["crew[0]", "crew[1]"], given_behaviour)
+    follow: dict[str, Any] = {"follow": {"target": "leads"}}
+    sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=follow))
+    sim.behaviours.override(["crew[0]", "crew[1]"], follow)
     sim.behaviours.override(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
     sim.behaviours.override("crew[2]", {"follow": {"target": "leads[0]"}})
     for run in (sim, same):

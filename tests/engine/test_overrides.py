@@ -31,7 +31,7 @@ BEHAVIOURS: list[dict[str, Any]] = [
 LEAD = {"name": "lead", "model": "point", "pose": [30, 5, 6, 0], "commands": {"vx": 1.0, "vy": -0.5}}
 
 
-SPREAD = {"quad": {"mass": 0.1}, "rover": {"speed_max": 0.1}}
+SPREAD = {"point": {"acceleration_max": 0.1}, "quad": {"mass": 0.1}, "rover": {"speed_max": 0.1}}
 """Parameters that differ between the vehicles of a fleet; each set needs its own kernels."""
 
 
@@ -48,7 +48,9 @@ def states(sim: Simulation, fleet: str = "crew") -> Any:
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: next(iter(behaviour)))
-@pytest.mark.parametrize("model", ["quad", pytest.param("rover", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "model", ["point", *(pytest.param(model, marks=pytest.mark.slow) for model in ("quad", "rover"))]
+)
 def test_an_overridden_vehicle_moves_like_one_with_that_entry(
     load: Load, model: str, behaviour: dict[str, Any]
 ) -> None:

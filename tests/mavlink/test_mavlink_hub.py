@@ -58,6 +58,7 @@ def test_a_closed_hub_frees_its_ports(rover: Any) -> None:
     rover.hub.close()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
         again.bind(("127.0.0.1", rover.ports.own(1)))
+        assert again.getsockname() == ("127.0.0.1", rover.ports.own(1))
 
 
 def test_it_sends_about_25_messages_per_second_unasked(rover: Any) -> None:

@@ -100,13 +100,15 @@ def test_a_short_payload_is_filled_with_zeros() -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=600))
 def test_random_bytes_never_raise(data: bytes) -> None:
-    read(data)
+    messages, counters = read(data)
+    assert len(messages) == counters.received and all(message.get_msgId() >= 0 for message in messages)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(mavlink.mavlink_map)), st.binary(max_size=255), st.integers(0, 255))
 def test_random_payloads_never_raise(msgid: int, payload: bytes, flags: int) -> None:
-    read(by_hand(msgid, payload, mavlink.mavlink_map[msgid].crc_extra, flags=flags))
+    messages, counters = read(by_hand(msgid, payload, mavlink.mavlink_map[msgid].crc_extra, flags=flags))
+    assert len(messages) == counters.received and counters.received + counters.rejected >= 1
 
 
 def test_sent_packets_are_truncated_after_the_last_nonzero_byte() -> None:

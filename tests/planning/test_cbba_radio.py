@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from radio_messages import links_of, messages_over
 
-from paddock.planning.consensus_radio import RadioConsensus, solve_over_radio
+from paddock.planning.consensus_radio import RadioConsensus
 from paddock.planning.geometry.shapes import PointShape
 from paddock.planning.solver.assignment import greedy
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.methods.cbba import Options, bidding_on, solve
+from paddock.planning.solver.methods.cbba import Options, bidding_for, bidding_on, solve
 from paddock.planning.solver.problem import Problem, Task, Vehicle
 from paddock.scenario.radio_types import MessagesSection
 
@@ -81,7 +81,8 @@ def test_bundles_agree_over_a_chain() -> None:
     what = tuple(Task(f"t{k}", PointShape(170.0 * k, 300.0 + 40.0 * (k % 3))) for k in range(7))
     costs = Costs(Problem(who, what, seed=1))
     messages = messages_over(links_of(chain(3)), SHARED)
-    orders, ended = solve_over_radio(costs, Options(), messages, np.arange(3))
+    over = RadioConsensus(bidding_for(costs, Options()), messages, np.arange(3))
+    ended, orders = over.run(), over.consensus.orders()
     assert ended.agreed and ended.conflicts == ended.unassigned == 0
     assert orders == solve(costs, Options(), lambda share: None).orders
 

@@ -45,6 +45,11 @@ class Car:
         return self.model.state(*self.rows[:, 0].tolist())
 
     @property
+    def yaw_rate(self) -> float:
+        """Rate of turn, rad/s, at any level."""
+        return float(self.model.pose(self.state, self.p).wz)
+
+    @property
     def body_slip_deg(self) -> float:
         """Angle between heading and course, degrees."""
         return float(np.degrees(np.arctan2(self.vy, self.vx)))

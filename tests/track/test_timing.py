@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from paddock.track import timing
 from paddock.track.lines import line_blocks
-from paddock.track.timing import TimedCourse, TimingLimits, crossing, look, look_at_cars, most_found
+from paddock.track.timing import TimedCourse, TimingLimits, crossing, detect_events, detect_race_events, most_events
 
 DT = 0.01
 Motion = Callable[[float], tuple[float, ...]]  # time -> x, y, yaw, vx, vy, yaw rate
@@ -47,12 +47,12 @@ def drive(
     ticks: int,
     status: int = timing.RUNNING,
     limits: TimingLimits = NO_LIMITS,
-    run: Callable[..., int] = look_at_cars,
+    run: Callable[..., int] = detect_race_events,
 ) -> tuple[list[tuple[int, int, float]], np.ndarray]:
     """Follow one car; return what is found (kind, number, time), and the table."""
     table, hit = np.zeros((timing.TABLE_ROWS, 1)), np.zeros(len(course.cones), np.uint8)
     table[timing.STATUS], table[timing.POINT] = status, NOSE
-    events = np.zeros((most_found(1, len(course.gates), len(course.cones)), timing.FOUND_COLUMNS))
+    events = np.zeros((most_events(1, len(course.gates), len(course.cones)), timing.EVENT_COLUMNS))
     all_found = []
     for tick in range(ticks + 1):
         x, y, yaw, vx, vy, rate = motion(tick * DT)
@@ -173,7 +173,7 @@ def test_compiled_as_plain() -> None:
     course = lane([gate(3.0, 0.2)], [[2.0, 1.0, 0.1]])
     motion = lambda t: (8 * t + t * t, 0.3 * sin(t), 0.1 * t, 8 + 2 * t, 0.3 * cos(t), 0.1)  # noqa: E731
     compiled, table = drive(course, motion, 60)
-    two, other = drive(course, motion, 60, run=look)
+    two, other = drive(course, motion, 60, run=detect_events)
     assert compiled == two
     assert table.tobytes() == other.tobytes()
 

@@ -81,7 +81,7 @@ def test_a_lag_of_first_order(level: str) -> None:
 
 def test_a_rack_of_second_order() -> None:
     """Undamped: it swings between 0 and twice the command, with its own frequency."""
-    with driven("car.bicycle", {"actuators": RACK}, parameters={"steer_rate_max": 100.0}, speed=10.0) as sim:
+    with driven("car.kinematic", {"actuators": RACK}, parameters={"steer_rate_max": 100.0}, speed=10.0) as sim:
         angles = []
         for _ in range(500):
             sim.step()

@@ -5,47 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_car import Car
 from scipy.integrate import solve_ivp
 
-from paddock.compute.kernel import kernel
-from paddock.vehicles.model import Desire, Placement, find_model, model_names
+from paddock.vehicles.model import Desire, find_model, model_names
 from paddock.vehicles.parts.car import Command, Parameters, axle_loads
-from paddock.world.columns import Environment
 
 LEVELS = ("car.kinematic", "car.bicycle")
 G = 9.80665
 NO_AIR: dict[str, float] = {"drag_coefficient": 0.0, "lift_front": 0.0, "lift_rear": 0.0}
 FREE = {**NO_AIR, "rolling_resistance": 0.0}
-
-
-class Car:
-    """One car in its compiled kernel; its columns are attributes."""
-
-    def __init__(self, level: str, speed: float = 0.0, world: Any = None, **fields: float) -> None:
-        self.model = find_model(level)
-        self.p, self.w = Parameters(**fields), Environment(**(world or {}))
-        start = self.model.place(Placement(0.0, 0.0, 0.0, 0.0, speed), self.p, self.w)
-        self.rows = np.array(start, dtype=float).reshape(-1, 1)
-
-    def go(self, seconds: float, dt: float = 1e-3, **command: float) -> "Car":
-        """Drive with these commands."""
-        commands = np.array(Command(**command), dtype=float).reshape(-1, 1)
-        run = kernel(self.model.step_spec())
-        run(1, round(seconds / dt), self.rows, commands, np.array(self.p), np.array(self.w), dt)
-        return self
-
-    @property
-    def state(self) -> Any:
-        """The state as the model's tuple."""
-        return self.model.state(*self.rows[:, 0].tolist())
-
-    @property
-    def yaw_rate(self) -> float:
-        """Rate of turn, rad/s, at either level."""
-        return float(self.model.pose(self.state, self.p).wz)
-
-    def __getattr__(self, name: str) -> float:
-        return float(getattr(self.state, name))
 
 
 def stiffness(p: Parameters) -> tuple[float, float]:

@@ -15,8 +15,9 @@ from paddock.compute.kernel import kernel
 from paddock.compute.quaternion import heading
 from paddock.scenario.loading import load_preset
 from paddock.vehicles.model import Desire, Placement, find_model
-from paddock.vehicles.models.plane import guide, place, pose, step, trim
+from paddock.vehicles.models.plane import guide, place, step, trim
 from paddock.vehicles.parts.plane import Command, Parameters, State, air_flow, attitude
+from paddock.vehicles.parts.rigid_body import rigid_pose
 from paddock.world.columns import Environment
 
 W = Environment()
@@ -249,7 +250,7 @@ def test_guidance_follows_a_course_in_wind() -> None:
     s, states = fly(start(w=windy), 40.0, Desire(15.0, 0.0, 1.0, 100.0), w=windy)
     assert math.atan2(s.vy, s.vx) == pytest.approx(0.0, abs=0.03)
     assert s.vz == pytest.approx(1.0, abs=0.15)
-    assert pose(s, MAPPER).z > 225.0
+    assert rigid_pose(s, MAPPER).z > 225.0
     assert all(abs(attitude(each)[0]) < 0.8 for each in states)
     hold, circle = fly(start(), 90.0, Desire(0.0, 0.0, 0.0, 0.0))
     assert math.hypot(hold.x, hold.y) < 300.0 and abs(hold.z - 200.0) < 15.0

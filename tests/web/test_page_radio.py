@@ -143,10 +143,10 @@ def values_shown(window: Any) -> dict[str, str]:
 
 def test_layers_that_a_client_sets(served: Any, window: Any) -> None:
     assert window.ask(f"{SHOWN}.ranges") == 0
-    operate(served.host.source, "visualization", "tool", {"show_rf_range": True, "show_comm_links": False})
+    operate(served.host.source, "set_visualization_mode", "tool", {"show_rf_range": True, "show_comm_links": False})
     window.until(lambda: window.ask(f"{SHOWN}.ranges") > 50 and window.ask(f"{SHOWN}.links") == 0)
     assert window.signal("layers.links") is False
-    operate(served.host.source, "visualization", "tool", {"show_rf_range": False, "show_comm_links": True})
+    operate(served.host.source, "set_visualization_mode", "tool", {"show_rf_range": False, "show_comm_links": True})
     window.until(lambda: window.ask(f"{SHOWN}.ranges") == 0 and window.ask(f"{SHOWN}.links") > 0)
 
 

@@ -1,12 +1,12 @@
 """Protobuf decoders under damaged and random bytes: only WireError or a value, and no memory leak."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pytest
+from outcomes import count_outcomes
 
 from paddock.wire import WireError
 from paddock.wire.messages import markers, requests, states
@@ -89,19 +89,6 @@ def noise(n: int, random: np.random.Generator) -> Iterable[bytes]:
     return (pool[start : start + size] for start, size in zip(starts, sizes, strict=True))
 
 
-def tried(decoder: Callable[[bytes], Any], inputs: Iterable[bytes]) -> Counter[str]:
-    """How often which outcome came about."""
-    outcomes: Counter[str] = Counter()
-    for data in inputs:
-        try:
-            decoder(data)
-        except WireError as error:
-            outcomes[error.reason] += 1
-        else:
-            outcomes["value read"] += 1
-    return outcomes
-
-
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", DECODERS)
 def test_damaged_and_random_bytes(name: str, count: int) -> None:
@@ -109,10 +96,10 @@ def test_damaged_and_random_bytes(name: str, count: int) -> None:
     for message in valid:
         decoder(message)  # sound before it is damaged
     random = np.random.default_rng(len(name))
-    outcomes = tried(decoder, noise(count // 5, random))
+    outcomes = count_outcomes(decoder, noise(count // 5, random))
     each = -(-(count - count // 5) // len(valid))
     for message in valid:
-        outcomes += tried(decoder, mutated(message, each, random))
+        outcomes += count_outcomes(decoder, mutated(message, each, random))
     assert outcomes.total() >= count
     assert outcomes.keys() <= REASONS | {"value read"}
     assert outcomes["protobuf"] > count // 20 and outcomes["value read"] > count // 20
@@ -141,4 +128,4 @@ def test_sound_requests_only_hold_finite_numbers() -> None:
 def test_refusals_keep_no_memory(name: str, keeps_no_memory: Callable[[Callable[[], object]], bool]) -> None:
     decoder, valid = DECODERS[name]
     inputs = [data for message in valid for data in mutated(message, 150, np.random.default_rng(2))]
-    assert keeps_no_memory(lambda: tried(decoder, inputs))
+    assert keeps_no_memory(lambda: count_outcomes(decoder, inputs))

@@ -2,13 +2,12 @@
 
 import math
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from outcomes import count_outcomes
 
 from paddock.wire import WireError
 from paddock.wire.vds1 import (
@@ -58,27 +57,14 @@ def noise(n: int, random: np.random.Generator) -> list[bytes]:
     return [pool[start : start + size] for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
 
 
-def tried(decoder: Callable[[bytes], Any], inputs: Iterable[bytes]) -> Counter[str]:
-    """Count the outcomes."""
-    outcomes: Counter[str] = Counter()
-    for data in inputs:
-        try:
-            decoder(data)
-        except WireError as error:
-            outcomes[error.reason] += 1
-        else:
-            outcomes["value read"] += 1
-    return outcomes
-
-
 @pytest.mark.parametrize("inputs", [4_000, pytest.param(70_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("message", VALID, ids=["CMD", "SUBSCRIBE", "STATE"])
 def test_damaged_datagrams(message: bytes, inputs: int) -> None:
     random = np.random.default_rng(len(message))
     rows = mutated(message, inputs, random)
-    outcomes = tried(decode, (row.tobytes() for row in rows))
-    outcomes += tried(decode, repaired(rows))
-    outcomes += tried(decode, cut(rows, random))
+    outcomes = count_outcomes(decode, (row.tobytes() for row in rows))
+    outcomes += count_outcomes(decode, repaired(rows))
+    outcomes += count_outcomes(decode, cut(rows, random))
     assert outcomes.total() == 3 * inputs
     assert outcomes.keys() <= REASONS | {"value read"}
     expected = {"length", "magic", "version", "type", "crc", "value read"}
@@ -87,7 +73,7 @@ def test_damaged_datagrams(message: bytes, inputs: int) -> None:
 
 def test_random_datagrams() -> None:
     random = np.random.default_rng(5)
-    outcomes = tried(decode, noise(6_000, random))
+    outcomes = count_outcomes(decode, noise(6_000, random))
     assert outcomes.keys() <= REASONS and outcomes["magic"] > 1_000
 
 
@@ -109,12 +95,12 @@ def test_damaged_batches_of_states() -> None:
     random = np.random.default_rng(7)
     batch = encode_states(np.arange(8), np.arange(8), 0.0, np.ones((51, 8)))
     rows = mutated(batch.tobytes(), 1000, random)
-    outcomes = tried(decode_states, (row.tobytes() for row in rows))
-    outcomes += tried(decode_states, cut(rows, random))
+    outcomes = count_outcomes(decode_states, (row.tobytes() for row in rows))
+    outcomes += count_outcomes(decode_states, cut(rows, random))
     assert outcomes.keys() == {"length", "magic", "version", "type", "crc", "value read"}
 
 
 @pytest.mark.usefixtures("young_heap")
 def test_refusals_keep_no_memory(keeps_no_memory: Callable[[Callable[[], object]], bool]) -> None:
     inputs = [row.tobytes() for row in mutated(VALID[0], 800, np.random.default_rng(8))]
-    assert keeps_no_memory(lambda: tried(decode, inputs))
+    assert keeps_no_memory(lambda: count_outcomes(decode, inputs))

@@ -37,24 +37,47 @@ class Gearbox(ColumnGroup):
     gear: Annotated[float, Column("", "gear engaged")] = 2.0
 
 
-@column_tuple
-class Shared(Gearbox, Battery):
-    """Own columns, then those of the groups."""
+class Sides(NamedTuple):
+    left: Annotated[float, Column("", "left wheel")]
+    right: Annotated[float, Column("", "right wheel")]
 
+
+@column_tuple
+class Place(ColumnGroup):
     x: Annotated[float, Column("m", "position east")]
+
+
+@column_tuple
+class Shared(Place, Gearbox, Battery):
+    """Columns of the groups."""
+
+    charge: Annotated[float, Column("", "share of the capacity", 0.0, 2.0)] = 1.0
+    gear = 3.0
+
+
+@column_tuple
+class Wheeled(Place):
+    speed: Annotated[Sides, Column("m/s", "speed", -1.0, 1.0)]
 
 
 class Undeclared(NamedTuple):
     speed: float
 
 
-def test_columns_of_groups_follow_the_own_ones() -> None:
+def test_columns_of_groups_come_first_and_may_be_replaced() -> None:
     assert issubclass(Shared, tuple) and Shared._fields == ("x", "gear", "charge")
     assert [column.unit for column in columns_of(Shared)] == ["m", "", ""]
-    assert columns_of(Shared)[2].high == 1.0 and columns_of(Shared)[1].default == 2.0
-    assert tuple(Shared(5.0)) == (5.0, 2.0, 1.0) and Shared(5.0)._replace(gear=1.0).gear == 1.0
+    assert columns_of(Shared)[2].high == 2.0 and columns_of(Shared)[1].default == 3.0
+    assert columns_of(Battery)[0].high == 1.0 and columns_of(Gearbox)[0].default == 2.0
+    assert tuple(Shared(5.0)) == (5.0, 3.0, 1.0) and Shared(5.0)._replace(gear=1.0).gear == 1.0
     assert (Shared.__name__, Shared.__module__) == ("Shared", __name__)
-    assert Shared.__doc__ == "Own columns, then those of the groups."
+    assert Shared.__doc__ == "Columns of the groups."
+
+
+def test_a_quantity_of_several_parts_is_a_column_for_each() -> None:
+    assert Wheeled._fields == ("x", "speed_left", "speed_right")
+    left = columns_of(Wheeled)[1]
+    assert (left.unit, left.meaning, left.low, left.high) == ("m/s", "left wheel: speed", -1.0, 1.0)
 
 
 def test_columns_have_the_declared_properties() -> None:

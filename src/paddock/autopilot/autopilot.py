@@ -221,7 +221,7 @@ class BuiltInAutopilot(Autopilot):
         if not self.cruising:
             return self._estimate
         if self._newest.time_us != self.estimator.row.item(0):
-            self._newest = Estimate._make(self.estimator.row.tolist())
+            self._newest = self.estimator.estimate()
         return self._newest
 
     @estimate.setter
@@ -295,7 +295,7 @@ class BuiltInAutopilot(Autopilot):
         now, before = self.status_row.item(NOW), self.status_row.item(DECIDED)
         dt = min((now - before) * 1e-6, LONGEST_STEP) if before >= 0.0 else SLOW_PERIOD_US * 1e-6
         elapsed, self.status_row[DECIDED] = self._elapsed(now, dt), now
-        self._estimate = Estimate._make(self.estimator.row.tolist())
+        self._estimate = self.estimator.estimate()
         self.rc.update()
         self.home_position.update()
         self._supervise(elapsed)

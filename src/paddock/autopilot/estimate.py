@@ -9,6 +9,7 @@ from typing import NamedTuple
 from paddock.compute.scalars import cos, sin
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS
 
+GRAVITY = 9.80665  # m/s2
 Ned = tuple[float, float, float]  # north, east and down of a local frame's origin, m
 
 

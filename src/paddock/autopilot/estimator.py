@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.autopilot import kalman
-from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, GRAVITY, Estimate, LocalFrame, Ned
 from paddock.autopilot.vehicle_data import COLUMN, SENSOR_WIDTH, TRUTH, Floats, SensorData, blank_sensors
 from paddock.compute.math import sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -24,7 +24,7 @@ from paddock.world.parts import VEHICLE, array, count, fresh, part
 # isort: off
 from paddock.autopilot.kalman import (
     ACCEL_OK as FORCE_OK, ALIGNED, BARO_GOOD, BARO_OK, COMPASS_GOOD, COMPASS_OK, DECLINATION, DIP, FIXES_NEEDED,
-    FORCE, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN,
+    FORCE, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN,
     IMU_GOOD, IMU_TIME, JUMPS, JUMPS_SEEN, POSITION_HOLDS, POSITION_LIMIT, QUATERNION, RATES, STALE, TRUTH_PLACED,
     USE_TRUTH, VELOCITY, euler, matrix, rotated, turn_heading,
 )
@@ -234,21 +234,15 @@ class Estimator:
 
     unsaved: ClassVar[tuple[str, ...]] = (
         *("arrays", "_which", "sensors", "state", "covariance", "_memory", "row"),  # saved as rows
-        *("use_truth", "declination", "_on_jump"),
+        *("use_truth", "_on_jump"),
     )
     run: ClassVar[Any] = run_filters  # the compiled update of some rows of the arrays
     frame: LocalFrame | None
     jumped: list[float]  # m north, east, down, sum of all jumps
 
-    def __init__(
-        self,
-        use_truth: bool = False,
-        declination: float | None = None,
-        on_jump: Callable[[Ned], None] | None = None,
-    ) -> None:
-        """`use_truth` copies the ground truth of the rows; `declination` (rad) replaces the magnetic model's."""
+    def __init__(self, use_truth: bool = False, on_jump: Callable[[Ned], None] | None = None) -> None:
+        """`use_truth` copies the ground truth of the rows."""
         self.use_truth = use_truth
-        self.declination = declination
         self._on_jump = on_jump
         self._attach(filter_arrays(1), 0)
         self.reset()
@@ -311,7 +305,7 @@ class Estimator:
 
     def estimate(self) -> Estimate:
         """Return the row as Python floats."""
-        return Estimate(*self.row.tolist())
+        return Estimate._make(self.row.tolist())
 
     @property
     def health(self) -> SensorHealth:
@@ -355,6 +349,5 @@ class Estimator:
         self._memory[first : first + 5] = latitude, longitude, altitude, north * 1e3, east * 1e3
         height = min(max(round(altitude, -3), HEIGHT_LOW), HEIGHT_HIGH)  # one cached field per kilometre
         east, north, up = field_at(round(latitude, 2), round(longitude, 2), height, EPOCH)
-        declination = atan2(east, north) if self.declination is None else self.declination
         dip = -up / max(hypot(east, north), abs(up) * MIN_SLOPE)
-        set_filter_origin(row, self.state, self.covariance, self._memory, declination, dip)
+        set_filter_origin(row, self.state, self.covariance, self._memory, atan2(east, north), dip)

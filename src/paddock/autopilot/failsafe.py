@@ -9,6 +9,7 @@ from math import hypot, isfinite, isnan, nan, radians, sqrt
 from typing import TYPE_CHECKING
 
 from paddock.autopilot.contract import drives
+from paddock.autopilot.estimate import GRAVITY
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.compute.scalars import exp
 
@@ -24,7 +25,6 @@ MOTORS, RC, FENCE, AHRS, BATTERY, PREARM = 0x8000, 0x10000, 0x100000, 0x200000, 
 LOW, CRITICAL = 1, 2  # battery levels
 LEVELS = ((CRITICAL, "CRT"), (LOW, "LOW"))  # and the parts of their parameters' names
 SECONDS_PER_HOUR = 3600.0
-GRAVITY = 9.80665
 SMOOTHING_TIME = 0.19  # s, of the mean specific force
 RANGE_STALE_US = 1_000_000
 
@@ -319,9 +319,9 @@ class Failsafes:
         gcs_lost = self.gcs_us >= 0 and autopilot.now_us - self.gcs_us > gcs_timeout
         conditions = [level >= CRITICAL, position_lost, level >= LOW, autopilot.rc.lost, gcs_lost]
         if self.short is not None:
-            enabled, way = value("THR_FAILSAFE") == 1, value("FS_GCS_ENABL")
+            enabled, gcs_mode = value("THR_FAILSAFE") == 1, value("FS_GCS_ENABL")
             lost = enabled and (autopilot.rc.lost or autopilot.rc.throttle_low(value("THR_FS_VALUE")))
-            watched = way in (1, 2) or (way == 3 and autopilot.mode.name == "AUTO")
+            watched = gcs_mode in (1, 2) or (gcs_mode == 3 and autopilot.mode.name == "AUTO")
             conditions[3:] = lost, gcs_lost and watched, lost
             self.short.after, self.rc.after = value("FS_SHORT_TIMEOUT"), value("FS_LONG_TIMEOUT")
         for failsafe, condition in zip(self.all, conditions, strict=True):

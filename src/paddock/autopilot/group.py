@@ -175,9 +175,9 @@ def run_autopilots(autopilots: "Mapping[int, BuiltInAutopilot]", which: Ints, se
     due = (status[which, NOW] - decided >= SLOW_PERIOD_US) | (decided < 0.0)
     if due.any():
         deciding = which[due]
-        asks = np.full(len(deciding), MODE)
+        requests = np.full(len(deciding), MODE)
         if vehicle.cruise is not None:
-            vehicle.cruise(deciding, status, controls.setpoint, filters.estimate, asks)
-        call(lambda autopilot: autopilot.check(), deciding[asks == CHECK])
-        call(lambda autopilot: autopilot.decide(), deciding[asks == MODE])
+            vehicle.cruise(deciding, status, controls.setpoint, filters.estimate, requests)
+        call(lambda autopilot: autopilot.check(), deciding[requests == CHECK])
+        call(lambda autopilot: autopilot.decide(), deciding[requests == MODE])
     vehicle.kernel(which, float(vehicle.control_period_us), *controls, filters.estimate, rows)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MAX_DISTANCE = 50_000.0  # m
 MAX_ALTITUDE = 20_000.0  # m
 MAX_SPEED = 200.0  # m/s
+STALE_US = 3_000_000  # age at which a velocity, a heading or an attitude expires
 CHANGE_MODE = 1  # bit of MAV_DO_REPOSITION_FLAGS
 NO_CHANGE, DEFAULT = -1.0, -2.0  # special speeds
 
@@ -26,7 +27,7 @@ NO_CHANGE, DEFAULT = -1.0, -2.0  # special speeds
 class GuidedTarget:
     """The newest target for GUIDED; NaN: not given."""
 
-    time_us: int = -1  # when it was set; velocity and attitude targets expire after 3 s
+    time_us: int = -1  # when it was set
     position: Ned | None = None
     velocity: Ned | None = None  # m/s north, east, down
     attitude: tuple[float, float, float, float] | None = None  # quaternion w, x, y, z
@@ -157,8 +158,8 @@ def yaw(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     """CONDITION_YAW in GUIDED: p1 deg, p3 direction (-1, 1), p4 1 relative."""
     require(autopilot.vehicle.kind == "copter", unsupported(autopilot, "Yaw"))
     require(abs(p[0]) <= 360.0 and p[3] in (0.0, 1.0), denied(f"Yaw: {p[0]:g} deg is not in -360 to 360"))
-    way = -1.0 if p[2] < 0.0 else 1.0
-    _turn(autopilot, autopilot.estimate.yaw + way * radians(p[0]) if p[3] else radians(p[0]))
+    sign = -1.0 if p[2] < 0.0 else 1.0
+    _turn(autopilot, autopilot.estimate.yaw + sign * radians(p[0]) if p[3] else radians(p[0]))
 
 
 def turn_and_drive(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:

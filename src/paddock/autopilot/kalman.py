@@ -5,6 +5,7 @@ x, y, z, from body to north-east-down. Plain functions and numbers, for compiled
 p the covariance, m the memory, `work` (3, ERRORS) holds intermediate rows, and a, b, c are components of a vector.
 """
 
+from paddock.autopilot.estimate import GRAVITY
 from paddock.autopilot.vehicle_data import Floats
 from paddock.compute.math import asin, atan2, sincos, sqrt
 from paddock.compute.quaternion import axes
@@ -46,7 +47,6 @@ GLITCH = WATCHES + 5 * WATCH_WIDTH  # 1: fixes are rejected that are far from a 
 MEMORY = GLITCH + 1
 
 # noise: a little more than that of consumer-grade sensors
-GRAVITY = 9.80665  # m/s2
 ACCEL_NOISE = 0.12  # m/s2 per sample
 ACCEL_DENSITY = 0.01  # m/s2/Hz^0.5, motion between samples
 GYRO_NOISE = 0.012  # rad/s per sample

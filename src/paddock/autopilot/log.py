@@ -30,11 +30,6 @@ FENCE_ERROR = 9  # subsystem of ERR
 GAUSS = 1e4  # per T
 SEA_LEVEL, GAS = 1.225, 287.05  # kg/m3 of the indicated airspeed, J/kg/K of air
 PLANE_WIDTH, RUDDER = len(PlaneMemory._fields), FIRST_SERVO + 2
-BITS = {
-    **{"ATT": 1 | 2, "POS": 1 | 2 | 4, "GPS": 4, "IMU": 128, "MAG": 8192, "ARSP": 128, "CTUN": 16},
-    **{"BARO": 16, "BAT": 512, "RCOU": 1024, "RCIN": 64},
-}
-"""Periodic records -> bits of LOG_BITMASK that select them."""
 FIRMWARE = {"copter": "Copter", "rover": "Rover", "rover_ackermann": "Rover", "plane": "Plane"}
 
 
@@ -102,7 +97,7 @@ class OnboardLog:
         if self._file is None:
             return
         self._changes()
-        records: list[tuple[Any, ...]] = [PERIODIC[name](autopilot) for name in self._names]
+        records: list[tuple[Any, ...]] = [PERIODIC[name][1](autopilot) for name in self._names]
         self._write(self._group.pack(records))
         if not logging:
             self.close()
@@ -123,7 +118,7 @@ class OnboardLog:
             self._fail(error.strerror or str(error))
             return
         mask = autopilot.parameters.whole("LOG_BITMASK")
-        self._names = tuple(name for name in PERIODIC if BITS[name] & mask and self._has(name))
+        self._names = tuple(name for name, (bits, _) in PERIODIC.items() if bits & mask and self._has(name))
         self._group, self._seen, self._written = RecordGroup(self._names), (), 0
         self._write(header(now))
         for name in autopilot.parameters.names():
@@ -318,16 +313,17 @@ def _control(a: "BuiltInAutopilot") -> tuple[Any, ...]:
     return a.now_us, *leans, *outputs, memory.speed, int(isfinite(s.airspeed)), nan, true_ratio, 0
 
 
-PERIODIC: dict[str, Callable[["BuiltInAutopilot"], tuple[Any, ...]]] = {
-    "ATT": _attitude,
-    "POS": _position,
-    "GPS": _gps,
-    "IMU": _imu,
-    "MAG": _compass,
-    "BARO": _barometer,
-    "BAT": _battery,
-    "ARSP": _airspeed,
-    "CTUN": _control,
-    "RCOU": _outputs,
-    "RCIN": _inputs,
+PERIODIC: dict[str, tuple[int, Callable[["BuiltInAutopilot"], tuple[Any, ...]]]] = {
+    "ATT": (1 | 2, _attitude),
+    "POS": (1 | 2 | 4, _position),
+    "GPS": (4, _gps),
+    "IMU": (128, _imu),
+    "MAG": (8192, _compass),
+    "BARO": (16, _barometer),
+    "BAT": (512, _battery),
+    "ARSP": (128, _airspeed),
+    "CTUN": (16, _control),
+    "RCOU": (1024, _outputs),
+    "RCIN": (64, _inputs),
 }
+"""Periodic records: bits of LOG_BITMASK that select each, and its fields."""

@@ -145,8 +145,8 @@ class MissionActions:
             self._elapsed = 0.0
             self._report(sequence, item)
             if item.command == CONDITION_YAW:
-                way = -1.0 if item.p3 < 0.0 else 1.0
-                relative = self.autopilot.estimate.yaw + way * radians(item.p1)
+                sign = -1.0 if item.p3 < 0.0 else 1.0
+                relative = self.autopilot.estimate.yaw + sign * radians(item.p1)
                 self.commanded_yaw = remainder(relative if item.p4 else radians(item.p1), tau)
         else:
             self._elapsed += dt

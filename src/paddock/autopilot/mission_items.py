@@ -386,8 +386,8 @@ class MissionLeg:
         missing = self._offset(position, self.target.target)
         if hypot(*missing) <= radius:
             return True
-        way = self._offset(self.target.start, self.target.target)
-        return hypot(*way) > radius and sum(w * m for w, m in zip(way, missing, strict=True)) <= 0.0
+        leg = self._offset(self.target.start, self.target.target)
+        return hypot(*leg) > radius and sum(along * m for along, m in zip(leg, missing, strict=True)) <= 0.0
 
 
 def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", start: Ned) -> MissionLeg:

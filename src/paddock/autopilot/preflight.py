@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from paddock.autopilot.contract import PWM_MAX, PWM_MIN, drives
 from paddock.autopilot.control import copter as at
+from paddock.autopilot.estimate import GRAVITY
 from paddock.autopilot.failsafe import ACCEL, BARO, GPS, GYRO, MAG
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.rc import THROTTLE
@@ -52,7 +53,6 @@ MANUAL_THROTTLE = ("STABILIZE", "ACRO", "MANUAL", "FBWA")
 DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "POSHOLD", "STEERING")
 CALIBRATION = 241  # MAV_CMD_PREFLIGHT_CALIBRATION
 CALIBRATION_SAMPLES = 50  # at 50 Hz
-GRAVITY = 9.80665
 MAX_GYRO_BIAS = 0.1  # rad/s: a larger mean is a rotation
 MAX_GYRO_SPREAD, MAX_ACCEL_SPREAD = 0.05, 0.4  # rad/s, m/s2: standard deviation of a vehicle that stands
 MAX_PRESSURE_SPREAD = 30.0  # Pa

@@ -101,10 +101,10 @@ class ReturnPath(Generic[Position]):
     def _remove_loop(self, position: Position) -> None:
         """Remove the loop where the stretch to a position comes back to an earlier part of the path."""
         path = np.array(self.points)
-        starts, ways = path[:-2], path[1:-1] - path[:-2]
+        starts, segments = path[:-2], path[1:-1] - path[:-2]
         for share in COMPARED_SHARES:
-            distances_to_path = segment_distances(path[-1] + share * (np.array(position) - path[-1]), starts, ways)
-            near = np.flatnonzero(distances_to_path < 0.5 * self.accuracy)
+            distances = segment_distances(path[-1] + share * (np.array(position) - path[-1]), starts, segments)
+            near = np.flatnonzero(distances < 0.5 * self.accuracy)
             if len(near):
                 del self.points[near[0] + 1 :]
                 return

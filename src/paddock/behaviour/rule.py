@@ -206,6 +206,11 @@ def as_desired(d: Desire, away: Urge) -> Desire:
     return d
 
 
+def as_guided(guided: Any, me: Pose, memory: Any, options: Any, path: Floats, dt: float) -> tuple[Any, Any]:
+    """Return the command for the desire of a rule that gives no inputs itself."""
+    return guided, memory
+
+
 def act(
     state: Any,
     command: Any,
@@ -219,7 +224,7 @@ def act(
     path: Floats,
     dt: float,
 ) -> tuple[Any, Desire, Any]:
-    """Compute the commands of one vehicle: pose, desire, then the model's commands for the desire."""
+    """Compute the commands of one vehicle: pose, desire, the model's commands for the desire, and the rule's inputs."""
     me = pose_of(state, parameters)
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
@@ -227,28 +232,8 @@ def act(
     wanted = clear_of(wanted, away)
     go = select(target_row == NO_TARGET, 0.0, 1.0)
     wanted = Desire(wanted.vx * go, wanted.vy * go, wanted.vz * go, wanted.ahead, wanted.turn * go, wanted.gear)
-    return guide_of(state, command, parameters, wanted), wanted, remembered
-
-
-def act_by_inputs(
-    state: Any,
-    command: Any,
-    parameters: Any,
-    memory: Any,
-    options: Any,
-    urge: Urge,
-    away: Urge,
-    target_row: int,
-    targets: Floats,
-    path: Floats,
-    dt: float,
-) -> tuple[Any, Desire, Any]:
-    """Compute the commands of one vehicle whose rule gives inputs, from those for its desire."""
-    me = pose_of(state, parameters)
-    t = targets[:, target_row]
-    target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
-    wanted, remembered = desire_of(me, memory, options, urge, target, path, dt)
-    inputs, remembered = inputs_of(guide_of(state, command, parameters, wanted), me, remembered, options, path, dt)
+    guided = guide_of(state, command, parameters, wanted)
+    inputs, remembered = inputs_of(guided, me, remembered, options, path, dt)
     return inputs, wanted, remembered
 
 
@@ -258,9 +243,8 @@ def _acting(
 ) -> Callable[..., Any]:
     """Return `act` with its parts bound; the same function for the same parts, so that its kernel is built once."""
     parts = {"pose_of": model.pose, "desire_of": desire, "guide_of": model.guide}
-    if inputs is None:
-        return bound(act, {**parts, "clear_of": kept_clear if clear else as_desired})
-    return bound(act_by_inputs, {**parts, "inputs_of": inputs})
+    parts |= {"inputs_of": inputs or as_guided, "clear_of": kept_clear if clear else as_desired}
+    return bound(act, parts)
 
 
 SETTLING = 2.0

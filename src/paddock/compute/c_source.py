@@ -84,8 +84,8 @@ class CSource:
             self._reached.append(function)
             name = self._unused(f"m_{function.__name__.strip('_')}")
             body = _Body(self, function, types)
-            given = ", ".join(f"{self.name(t)} {a}" for a, t in zip(body.arguments, types, strict=True))
-            head = f"static inline {self.name(body.result)} {name}({given or 'void'})"
+            declared = ", ".join(f"{self.name(t)} {a}" for a, t in zip(body.arguments, types, strict=True))
+            head = f"static inline {self.name(body.result)} {name}({declared or 'void'})"
             self._definitions.append("\n".join((head, "{", *(f"    {line}" for line in body.lines), "}", "")))
             self._functions[key] = name, body.result
         return self._functions[key]
@@ -151,8 +151,8 @@ class _Body:
             raise self._refused(statements[-1], "the last line must return a value")
 
     def _refused(self, node: ast.AST, why: str) -> CodeError:
-        place = code_place(self.function.__code__.co_filename, self.offset + getattr(node, "lineno", 1))
-        return CodeError(f"{place}: cannot be written as C: {why}")
+        location = code_place(self.function.__code__.co_filename, self.offset + getattr(node, "lineno", 1))
+        return CodeError(f"{location}: cannot be written as C: {why}")
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -330,7 +330,7 @@ class _Body:
 
     def _call(self, node: ast.Call) -> Typed:
         callee: Any = self._callee(node.func)
-        given = self._listed(node.args)
+        positional = self._listed(node.args)
         keywords = {word.arg: self._value(word.value) for word in node.keywords if word.arg is not None}
         if len(keywords) != len(node.keywords):
             raise self._refused(node, "** in a call")
@@ -338,15 +338,17 @@ class _Body:
             return self._replaced(node, self._value(node.func.value), keywords)
         if isinstance(callee, type) and (names := getattr(callee, "_fields", None)) is not None:
             defaults = getattr(callee, "_field_defaults", {})
-            taken = self._bound(node, names, defaults, given, keywords)
+            taken = self._bound(node, names, defaults, positional, keywords)
             return self._tuple([self._plain_number(value) for value in taken], callee)
         if callee in EXACT or callee in TESTS:
             known = EXACT.get(callee) or TESTS[callee]
-            return Typed(f"{known}({', '.join(value.text for value in given)})", NUMBER if callee in EXACT else TRUTH)
+            return Typed(
+                f"{known}({', '.join(value.text for value in positional)})", NUMBER if callee in EXACT else TRUTH
+            )
         if isinstance(callee, FunctionType):
             parameters = inspect.signature(callee).parameters
             defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
-            taken = self._bound(node, tuple(parameters), defaults, given, keywords)
+            taken = self._bound(node, tuple(parameters), defaults, positional, keywords)
             name, result = self.source.add(callee, *(value.type for value in taken))
             return Typed(f"{name}({', '.join(value.text for value in taken)})", result)
         raise self._refused(node, f"call of {ast.unparse(node.func):.60}")
@@ -360,13 +362,18 @@ class _Body:
         node: ast.Call,
         names: tuple[str, ...],
         defaults: Mapping[str, Any],
-        given: Sequence[Typed],
+        positional: Sequence[Typed],
         keywords: Mapping[str, Typed],
     ) -> list[Typed]:
         """Return the values of all arguments in the order of their names."""
-        by_name = {**dict(zip(names, given, strict=False)), **keywords}
+        by_name = {**dict(zip(names, positional, strict=False)), **keywords}
         missing = [name for name in names if name not in by_name and name not in defaults]
-        if len(given) > len(names) or missing or len(by_name) != len(given) + len(keywords) or set(by_name) - {*names}:
+        if (
+            len(positional) > len(names)
+            or missing
+            or len(by_name) != len(positional) + len(keywords)
+            or set(by_name) - {*names}
+        ):
             raise self._refused(node, f"the arguments of {ast.unparse(node.func)}()")
         return [by_name[name] if name in by_name else self._constant(node, defaults[name]) for name in names]
 

@@ -48,7 +48,7 @@ def check_functions(plugin: Any) -> None:
 def _check_function(spec: KernelSpec) -> None:
     written = [a for a in spec.arguments if isinstance(a, Rows) and a.access != "read"]
     code = spec.function.__code__
-    place = code_place(code.co_filename, code.co_firstlineno)
+    location = code_place(code.co_filename, code.co_firstlineno)
     try:
         arguments = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
         for function in reached(spec.function):  # refuses what has no compiled twin
@@ -62,7 +62,7 @@ def _check_function(spec: KernelSpec) -> None:
     except CodeError:
         raise
     except PaddockError as error:
-        raise CodeError(f"{place}: {error}") from None
+        raise CodeError(f"{location}: {error}") from None
     except (ArithmeticError, ValueError):  # compiled code returns NaN there, and the compiler finds the rest
         return
     except IndexError as error:
@@ -73,13 +73,13 @@ def _check_function(spec: KernelSpec) -> None:
         raise code_error(error) from error
     if not written:
         if not isinstance(result, float | int | np.number):
-            raise CodeError(f"{place}: {code.co_name}() must return a number as {spec.name}, not {result!r:.100}")
+            raise CodeError(f"{location}: {code.co_name}() must return a number as {spec.name}, not {result!r:.100}")
         return
     parts = (result,) if len(written) == 1 else result if type(result) is tuple else ()
     if len(parts) != len(written) or not all(map(_fits, parts, written)):
         names = [a.fields.__name__ for a in written]
         wanted = names[0] if len(names) == 1 else f"({', '.join(names)})"
-        raise CodeError(f"{place}: {code.co_name}() must return {wanted} of numbers, not {result!r:.100}")
+        raise CodeError(f"{location}: {code.co_name}() must return {wanted} of numbers, not {result!r:.100}")
 
 
 def _check_arguments(spec: KernelSpec, arguments: list[Argument]) -> None:
@@ -167,10 +167,10 @@ def compile_error(error: Exception) -> Exception:
     text = str(error)
     lines = [" ".join(line.split()) for line in text.splitlines() if not NOISE.match(line)]
     why = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
-    place = PLACE.search(text)
-    where = f"{code_place(place[1], int(place[2]))}: " if place else ""
-    if place and (unknown := ATTRIBUTE.match(why)):
-        file = os.path.abspath(place[1])
+    match = PLACE.search(text)
+    where = f"{code_place(match[1], int(match[2]))}: " if match else ""
+    if match and (unknown := ATTRIBUTE.match(why)):
+        file = os.path.abspath(match[1])
         modules = [module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == file]
         fields = getattr(next((getattr(module, unknown[2], None) for module in modules), None), "_fields", ())
         known = f"; {suggestion(unknown[1], fields)}" if fields else ""

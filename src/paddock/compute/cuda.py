@@ -132,7 +132,7 @@ def _of_host_arrays(function: Any) -> Any:
             return type(value)(*(part._item._ary if hasattr(part, "_item") else part for part in value))
         return value
 
-    return lambda *given: function(*map(on_host, given))
+    return lambda *arguments: function(*map(on_host, arguments))
 
 
 @lru_cache(maxsize=128)

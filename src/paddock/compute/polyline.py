@@ -6,14 +6,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def segment_distances(points: Floats, starts: Floats, ways: Floats) -> Floats:
-    """Return the distances (n,) of points from segments with these starts and ways to their ends.
+def segment_distances(points: Floats, starts: Floats, vectors: Floats) -> Floats:
+    """Return the distances (n,) of points from segments with these starts and vectors to their ends.
 
     Each argument is (n, d), or (d,) where it is the same for all.
     """
-    lengths = np.maximum((ways * ways).sum(axis=-1), 1e-12)
-    shares = np.clip(((points - starts) * ways).sum(axis=-1) / lengths, 0.0, 1.0)
-    offsets = points - starts - np.asarray(shares)[..., None] * ways
+    lengths = np.maximum((vectors * vectors).sum(axis=-1), 1e-12)
+    shares = np.clip(((points - starts) * vectors).sum(axis=-1) / lengths, 0.0, 1.0)
+    offsets = points - starts - np.asarray(shares)[..., None] * vectors
     return np.asarray(np.sqrt((offsets * offsets).sum(axis=-1)), dtype=np.float64)
 
 

@@ -213,11 +213,11 @@ def keep_four(poly: Any, depths: Any, count: int) -> int:
     return POINTS
 
 
-def swap(poly: Any, depths: Any, one: int, two: int) -> None:
+def swap(poly: Any, depths: Any, i: int, k: int) -> None:
     """Exchange two points."""
     for j in range(3):
-        poly[one, j], poly[two, j] = poly[two, j], poly[one, j]
-    depths[one], depths[two] = depths[two], depths[one]
+        poly[i, j], poly[k, j] = poly[k, j], poly[i, j]
+    depths[i], depths[k] = depths[k], depths[i]
 
 
 def box_points(

@@ -26,10 +26,10 @@ NEAR_TOP = 0.75  # of the height of a cone, above the lower side of the box: the
 BASE_POINTS = 12  # around the base of a cone that lies on the ground
 
 
-def nearest_of_segments(between: Any, one: Any, two: Any) -> tuple[float, float]:
+def nearest_of_segments(between: Any, first: Any, second: Any) -> tuple[float, float]:
     """Return the shares, -1 to 1, along two half segments where they are nearest; `between` is the way of centres."""
-    a, e, b = dot(one, one), dot(two, two), dot(one, two)
-    c, f = -dot(one, between), -dot(two, between)  # of the vector from the second centre to the first
+    a, e, b = dot(first, first), dot(second, second), dot(first, second)
+    c, f = -dot(first, between), -dot(second, between)  # of the vector from the second centre to the first
     scale = a * e - b * b
     s = 0.0
     if scale > 1e-12 * max(a * e, 1e-30):

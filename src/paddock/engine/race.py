@@ -145,22 +145,21 @@ class RulesStage:
         new = [(number, name) for number, name, _ in vehicles if number not in known]
         if new:
             self._join(new)
-        place = {number: k for k, number in enumerate(self.race.ids.tolist())}
-        self._place = place
+        self._car_of = car_of = {number: k for k, number in enumerate(self.race.ids.tolist())}
         self._parts: list[tuple[FleetProgram, Ints, Ints]] = []  # program, its rows, numbers of the cars
         self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.race.ids)))
         for program in self.programs.values():
             if not program.settings.races:
                 continue
             ids = program.fleet.ids
-            rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in place], np.int64)
-            cars = np.array([place[number] for number in ids[rows].tolist()], np.int64)
+            rows = np.array([row for row in program.fleet.rows.tolist() if int(ids[row]) in car_of], np.int64)
+            cars = np.array([car_of[number] for number in ids[rows].tolist()], np.int64)
             self._parts.append((program, rows, cars))
             self._shapes[:, cars] = shapes_of(program.model.body, program.parameters.fields(), program.fleet.n)[:, rows]
         self._present = np.isin(self.race.ids, [number for number, _, _ in vehicles])
         self._poses = np.full((13, len(self.race.ids)), np.nan)
         gates, cones = len(self.course.gates), len(self.course.cones)
-        self._marks = np.zeros((timing.most_found(len(self.race.ids), gates, cones), timing.FOUND_COLUMNS))
+        self._marks = np.zeros((timing.most_events(len(self.race.ids), gates, cones), timing.EVENT_COLUMNS))
         self._cone_ids = self.cones.ids(self.programs)
         self._take_up(np.flatnonzero((self.race.table[timing.KNOWN] == 0.0) & self._present))
 
@@ -192,7 +191,7 @@ class RulesStage:
                 table[timing.POINT] = self._shapes[timing.NOSE, cars]
             hit, time = np.ones_like(self.race.hit), self.world.clock.time
             arguments = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
-            timing.look_at_cars(*arguments, hit, time, self.world.clock.dt, self._marks)
+            timing.detect_race_events(*arguments, hit, time, self.world.clock.dt, self._marks)
             rows = [*range(timing.PROGRESS + 1), timing.POINT]
             self.race.table[np.ix_(rows, cars)] = table[rows]
 
@@ -220,7 +219,7 @@ class RulesStage:
         """Follow all cars, and apply the rules to what has happened in this tick."""
         clock = self.world.clock
         arguments = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
-        count = timing.look_at_cars(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
+        count = timing.detect_race_events(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
         if self.cones.homes:
             self._look_at_cones(tick)
         if count:
@@ -349,12 +348,12 @@ class RulesStage:
 
     def _measure_gap(self, car: int, gate: int, time: float) -> None:
         """Note how much later than the first car this one has passed a gate."""
-        place = int(self.race.table[timing.LAPS, car]) * len(self.course.gates) + gate
-        self.race.first_at += [-1.0] * (place + 1 - len(self.race.first_at))
+        passage = int(self.race.table[timing.LAPS, car]) * len(self.course.gates) + gate
+        self.race.first_at += [-1.0] * (passage + 1 - len(self.race.first_at))
         since = time - self.race.table[timing.STARTED, car]
-        first = self.race.first_at[place]
-        self.race.first_at[place] = since if first < 0.0 else min(first, since)
-        self.race.table[timing.GAP, car] = since - self.race.first_at[place]
+        first = self.race.first_at[passage]
+        self.race.first_at[passage] = since if first < 0.0 else min(first, since)
+        self.race.table[timing.GAP, car] = since - self.race.first_at[passage]
 
     # cones ------------------------------------------------------------------------------------------------------------
 
@@ -365,7 +364,7 @@ class RulesStage:
             roster = self.contact.roster
             moving = (contacts[:, :2] >= 0.0).all(axis=1) & (contacts[:, :2] < roster.moving).all(axis=1)
             pairs = roster.ids[contacts[moving, :2].astype(np.int64)]
-            self.cones.touch(pairs, self._place, self._cone_ids, self.race.touched_by)
+            self.cones.touch(pairs, self._car_of, self._cone_ids, self.race.touched_by)
         for car, cone in self.cones.fallen(self.programs, tick, self.race):
             if self.race.table[timing.STATUS, car] < STOPPED:
                 self._hit(car, cone, tick / self.world.clock.rate, tick)

@@ -160,17 +160,17 @@ class Surroundings:
                 keys.append(cone_key(entry.cone))
         return Cones(np.array(rows, np.float64).reshape(-1, CONE.size), np.array(keys, np.int64))
 
-    def _cone_fleet(self, program: FleetProgram, places: tuple[int, ...], obstacles: Any) -> tuple[str, Floats, Ints]:
+    def _cone_fleet(self, program: FleetProgram, entries: tuple[int, ...], obstacles: Any) -> tuple[str, Floats, Ints]:
         """Return the cones of a fleet: name, table and keys."""
         fleet = program.fleet
         table, keys = np.zeros((fleet.n, CONE.size)), fleet.tables["streams"][fleet.rows]
         table[:, CONE.colour] = colour_named(fleet.name)
         table[:, CONE.number] = VEHICLE_CONES + fleet.ids[fleet.rows]
         for row, member in enumerate(fleet.members[fleet.rows].tolist()):
-            if member < len(places):
-                cone = obstacles[places[member]].cone
-                table[row, CONE.colour] = self._colour(places[member], obstacles[places[member]].name)
-                table[row, CONE.number] = self._number(places[member])
+            if member < len(entries):
+                cone = obstacles[entries[member]].cone
+                table[row, CONE.colour] = self._colour(entries[member], obstacles[entries[member]].name)
+                table[row, CONE.number] = self._number(entries[member])
                 keys[row] = cone_key(cone)
         table[:, CONE.height] = 2.0 * self._constants[fleet.name][:, SOLID.half + 2]
         return fleet.name, table, keys

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.estimate import Estimate
+from paddock.autopilot.estimate import GRAVITY, Estimate
 from paddock.autopilot.telemetry import SIMULATED_EPOCH_US, PictureTaken, Telemetry
 from paddock.autopilot.vehicle_data import Floats, SensorColumns
 from paddock.mavlink.packets import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
 
-GRAVITY = 9.80665  # m/s2
 FREEZING = 273.15  # K
 MIN_COURSE_SPEED = 0.3  # m/s: slower, the course over the ground is noise
 BOARD_SUPPLY = 5000  # mV

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.methods.cbba import Beliefs, Consensus, Options, bidding_for, listen, release
+from paddock.planning.solver.methods.cbba import Beliefs, Consensus, Heard, Options, bidding_for
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.network import Ints, component_labels
 from paddock.radio.packets.queues import BROADCAST, DELIVERED, FORGED, MAIL_NUMBER, airtime
@@ -25,21 +25,18 @@ BID_BITS, WINNER_BITS, STAMP_BITS = 32, 16, 16  # of one task, one task and one 
 JITTER, JITTER_PURPOSE = 0.8, 904  # share of a round within which vehicles send, and purpose of the draw
 KEPT_ROUNDS = 64  # older messages are ignored
 CALM_FACTOR, CALM = 4, 16  # vehicles that disagree give up after 4 n + 16 rounds without a change
-Sent = tuple[Floats, Ints, Ints]
 
 
 class RadioConsensus:
     """Vehicles that bid and exchange their beliefs over messages."""
 
-    def __init__(
-        self, consensus: Consensus, messages: Messages, radios: Ints, start: float = 0.0, period: float = 0.5
-    ) -> None:
-        """`radios` (a,) are those of the vehicles; the first round begins at `start` and each takes `period` (s)."""
+    def __init__(self, consensus: Consensus, messages: Messages, radios: Ints, period: float = 0.5) -> None:
+        """`radios` (a,) are those of the vehicles; the first round begins at 0 s and each takes `period` (s)."""
         self.consensus, self.messages, self.radios = consensus, messages, np.asarray(radios, np.int64)
-        self.start, self.period = start, period
+        self.period = period
         self.sent = self.received = 0
         self._sent: dict[int, tuple[int, int]] = {}  # number of a message -> round and vehicle
-        self._copies: dict[int, Sent] = {}  # round -> what was sent
+        self._copies: dict[int, tuple[Floats, Ints, Ints]] = {}  # round -> what was sent
         self._read = self._mailed()
 
     @property
@@ -50,25 +47,20 @@ class RadioConsensus:
 
     def round(self) -> bool:
         """Bid, send, handle what arrives, and drop what others have won; return whether anything changed."""
-        c, b, now = self.consensus, self.consensus.beliefs, self.consensus.rounds
-        before = b.winners.copy(), b.bids.copy()
-        c.bidder(b)
-        self._copies[now] = b.bids.copy(), b.winners.copy(), b.stamps.copy()
-        self._copies.pop(now - KEPT_ROUNDS, None)
-        time = self.start + now * self.period
-        self._broadcast(now, time)
-        self.messages.advance(time + self.period)
-        for sent, hears in self._arrived(b):
-            listen(*self._copies[sent], hears, sent, b.bids, b.winners, b.stamps)
-        release(b)
-        c.rounds += 1
-        changed = not (np.array_equal(before[0], b.winners) and np.array_equal(before[1], b.bids))
-        c.quiet = 0 if changed else c.quiet + 1
-        return changed
+        return self.consensus.exchange(self._communicate)
 
-    def _broadcast(self, now: int, time: float) -> None:
+    def _communicate(self) -> list[Heard]:
+        """Broadcast for a round; return what has arrived since, oldest first."""
+        now = self.consensus.rounds
+        self._copies[now] = self.consensus.copied()
+        self._copies.pop(now - KEPT_ROUNDS, None)
+        self._broadcast(now)
+        self.messages.advance(now * self.period + self.period)
+        return [(self._copies[sent], hears, sent) for sent, hears in self._arrived(self.consensus.beliefs)]
+
+    def _broadcast(self, now: int) -> None:
         """Send the beliefs of each vehicle at a random time within the round."""
-        messages = self.messages
+        messages, time = self.messages, now * self.period
         streams = messages.devices.streams[self.radios]
         later = draw_uniforms(messages.rules.seed, streams, JITTER_PURPOSE, 1, now)[:, 0] * JITTER * self.period
         for k in np.argsort(later, kind="stable").tolist():
@@ -85,8 +77,8 @@ class RadioConsensus:
         for i, radio in enumerate(self.radios.tolist()):
             last = int(state.mails[radio])
             first = max(last - int(mailed[i] - self._read[i]), 0)
-            places = (state.mail_head[radio] + np.arange(first, last)) % room
-            for number in state.mail[radio, places, MAIL_NUMBER].tolist():
+            slots = (state.mail_head[radio] + np.arange(first, last)) % room
+            for number in state.mail[radio, slots, MAIL_NUMBER].tolist():
                 sent, sender = self._sent.get(number, (-1, -1))
                 if sent in self._copies:
                     hears = by_round.setdefault(sent, np.zeros((count, count), bool))
@@ -149,21 +141,6 @@ class RadioConsensus:
             len(np.unique(self._labels())),
             self._settled and c.quiet > 0,
         )
-
-
-def solve_over_radio(
-    costs: Costs,
-    options: Options,
-    messages: Messages,
-    radios: Ints,
-    start: float = 0.0,
-    period: float = 0.5,
-    most: int = 1000,
-) -> tuple[list[list[int]], Agreement]:
-    """Return the tasks of each vehicle in order, and how the vehicles came to agree over radio."""
-    rounds = RadioConsensus(bidding_for(costs, options), messages, radios, start, period)
-    ended = rounds.run(most)
-    return rounds.consensus.orders(), ended
 
 
 class Negotiated(NamedTuple):

@@ -30,15 +30,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import shapely
 from numpy.typing import ArrayLike
 
 from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.scenario import MissionSection
-from paddock.scenario.base import Section
 from paddock.scenario.marked_yaml import plain as plain_values
 from paddock.scenario.marked_yaml import read_text
 from paddock.scenario.problems import Marks, ScenarioError, validated
-from paddock.scenario.tasks import NoFlyZone, TaskEntry
+from paddock.scenario.tasks import CircleTask, NoFlyZone, PointTask, PolygonTask, TaskEntry
 from paddock.wire.json_document import TEXT, Document, KeyPath, LatLon, parse_document
 from paddock.wire.qgc_plan import read_plan
 from paddock.world.columns import Floats
@@ -176,12 +176,21 @@ def _read_document(path: str | os.PathLike[str]) -> Document:
     return parse_document(read_text(Path(path)), os.fspath(path))
 
 
-def checked(doc: Document, model: type[Section], value: Mapping[str, Any], path: KeyPath) -> None:
-    """Refuse a task or zone that a scenario would refuse."""
-    try:
-        validated(model, value, Marks())
-    except ScenarioError as error:
-        doc.refuse(path, error.problems[0])
+class MissionReader:
+    """Collects the fields of a mission, and notes."""
+
+    def __init__(self, source: Source, origin: Origin, name: str) -> None:
+        self.doc = source if isinstance(source, Document) else parse_document(source, name)
+        self.origin = origin
+        self.imported = Imported({"tasks": [], "zones": []})
+
+    def add(self, kind: str, entry: dict[str, Any], path: KeyPath) -> None:
+        """Add an entry of the tasks or zones; refuse one that a scenario would refuse."""
+        try:
+            validated(NoFlyZone if kind == "zones" else TaskEntry, entry, Marks())
+        except ScenarioError as error:
+            self.doc.refuse(path, error.problems[0])
+        self.imported.mission[kind].append(entry)
 
 
 def to_local(coordinates: ArrayLike, origin: Origin) -> Floats:
@@ -222,21 +231,26 @@ def degrees_of(points: ArrayLike, origin: Origin) -> list[list[float]]:
 
 def counter_clockwise(ring: Sequence[Sequence[float]]) -> bool:
     """Return whether a ring of points runs counter-clockwise."""
-    x, y = np.array(ring, dtype=np.float64).T
-    return bool(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) > 0.0)
+    return bool(shapely.is_ccw(shapely.linearrings(np.array(ring))))
 
 
 COMMON = {"name", "kind", "zone", "altitude_m", "earliest_s", "latest_s"}
-USED = {  # properties of each kind of feature besides the common ones
-    "point": {"heading_deg"},
-    "line": set[str](),
-    "circle": {"heading_deg", "radius_m", "turn"},
-    "area": {"spacing_m", "passes", "side"},
-    "polygon": {"spacing_m", "camera", "angle_deg", "margin_m", "turns"},
-    "zone": {"radius_m", "floor_m", "ceiling_m"},
-    "base": {"heading_deg"},
-    "route": set[str](),
-}
+FIELDS: dict[str, dict[str, str]] = {  # of each kind of task: property of a feature -> field of its shape
+    "point": {"heading_deg": "heading"},
+    "line": {},
+    "circle": {"heading_deg": "heading", "radius_m": "radius", "turn": "turn"},
+    "area": {"spacing_m": "spacing", "passes": "passes", "side": "side"},
+    "polygon": {
+        "spacing_m": "spacing",
+        "camera": "camera",
+        "angle_deg": "angle",
+        "margin_m": "margin",
+        "turns": "turns",
+    },
+}  # fmt: skip
+NEEDED = {"circle": ("heading_deg", "radius_m"), "area": ("spacing_m",)}
+USED = {**FIELDS, "zone": ("radius_m", "floor_m", "ceiling_m"), "base": ("heading_deg",), "route": ()}
+"""Properties of each kind of feature besides the common ones."""
 KINDS = {
     "Point": ("point", "circle", "base", "route"),
     "LineString": ("line", "area", "route"),
@@ -247,13 +261,12 @@ KINDS = {
 
 def mission_from_geojson(source: Source, origin: Origin, name: str = TEXT) -> Imported:
     """Read tasks, zones and base from GeoJSON; `name` is the file name in errors."""
-    return _GeojsonReader(source if isinstance(source, Document) else parse_document(source, name), origin).read()
+    return _GeojsonReader(source, origin, name).read()
 
 
-class _GeojsonReader:
-    def __init__(self, doc: Document, origin: Origin) -> None:
-        self.doc, self.origin = doc, origin
-        self.imported = Imported({"tasks": [], "zones": []})
+class _GeojsonReader(MissionReader):
+    def __init__(self, source: Source, origin: Origin, name: str) -> None:
+        super().__init__(source, origin, name)
         self.unused: Counter[str] = Counter()
         self.taken: dict[str, set[str]] = {"tasks": set(), "zones": set()}
 
@@ -270,12 +283,16 @@ class _GeojsonReader:
             kind = "zone" if zone else properties.get("kind", valid[0])
             if kind not in (("zone",) if zone and each.geometry != "LineString" else valid):
                 self.doc.refuse(each.path, f"a {each.geometry} is one of {', '.join(valid)} or a zone, not {kind!r}")
-            self.unused.update(key for key in properties if key not in COMMON | USED[kind])
+            self.unused.update(key for key in properties if key not in {*COMMON, *USED[kind]})
             rings = [metres_of(ring, self.origin) for ring in each.rings]
             if kind == "route":
                 self.imported.notes.append(f"route {properties.get('name', '')!r} is skipped: routes are planned")
             elif kind == "base":
-                self.imported.mission["base"] = [*rings[0][0], self._heading(each).get("heading", 0.0)]
+                course = properties.get("heading_deg")
+                self.imported.mission["base"] = [
+                    *rings[0][0],
+                    0.0 if course is None else self._value(each, "heading_deg"),
+                ]
             elif kind == "zone":
                 self._add_zone(each, rings)
             else:
@@ -287,33 +304,28 @@ class _GeojsonReader:
 
     def _shapes(self, kind: str, feature: Feature, rings: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
         """Yield the shape of each task of a feature."""
-        properties, points = feature.properties, rings[0]
-        if kind == "point":
-            yield {"at": points[0]} | self._heading(feature)
-        elif kind == "circle":
-            circle = {"at": points[0]} | self._heading(feature, needed=True)
-            yield circle | {"radius": self._number(feature, "radius_m"), "turn": properties.get("turn", "left")}
-        elif kind == "line":
-            yield from (_stretch(start, end) for start, end in pairwise(points))
-        elif kind == "area":
-            if len(points) > 2:
-                self.doc.refuse(feature.path, f"an area is its first pass, of two positions, not {len(points)}")
-            passes = {"side": properties.get("side", "left"), "passes": properties.get("passes")}
-            yield _stretch(*points) | {"spacing": self._number(feature, "spacing_m")} | passes
+        points, properties, needed = rings[0], feature.properties, NEEDED.get(kind, ())
+        if kind == "area" and len(points) > 2:
+            self.doc.refuse(feature.path, f"an area is its first pass, of two positions, not {len(points)}")
+        keys = [key for key in FIELDS[kind] if key in needed or properties.get(key) is not None]
+        own = {FIELDS[kind][key]: self._value(feature, key) for key in keys}
+        if kind == "polygon" and not {"spacing", "camera"} & own.keys():
+            self.doc.refuse(feature.path, "a polygon task needs the property spacing_m or camera (or zone: true)")
+        if kind == "polygon":
+            yield {"outline": points} | ({"holes": rings[1:]} if rings[1:] else {}) | own
+        elif kind in ("line", "area"):
+            yield from (_stretch(start, end) | own for start, end in pairwise(points))
         else:
-            polygon: dict[str, Any] = {"outline": points} | ({"holes": rings[1:]} if rings[1:] else {})
-            for name in ("spacing", "margin"):
-                if properties.get(f"{name}_m") is not None:
-                    polygon[name] = self._number(feature, f"{name}_m")
-            if properties.get("camera") is not None:
-                polygon["camera"] = dict(self.doc.mapping(properties["camera"], feature.path))
-            if properties.get("angle_deg") is not None:
-                polygon["angle"] = heading(self._number(feature, "angle_deg"))
-            if properties.get("turns") is not None:
-                polygon["turns"] = properties["turns"]
-            if "spacing" not in polygon and "camera" not in polygon:
-                self.doc.refuse(feature.path, "a polygon task needs the property spacing_m or camera (or zone: true)")
-            yield polygon
+            yield {"at": points[0]} | own
+
+    def _value(self, feature: Feature, key: str) -> Any:
+        """Return a property as the field of a shape."""
+        if key == "camera":
+            return dict(self.doc.mapping(feature.properties[key], feature.path))
+        if not key.endswith(("_m", "_deg")):
+            return feature.properties[key]
+        number = self._number(feature, key)
+        return heading(number) if key.endswith("_deg") else number
 
     def _add_zone(self, feature: Feature, rings: list[list[list[float]]]) -> None:
         if feature.geometry == "Point":
@@ -327,9 +339,7 @@ class _GeojsonReader:
             if feature.properties.get(f"{name}_m") is not None:
                 shape[name] = self._number(feature, f"{name}_m")
         default = f"zone_{len(self.imported.mission['zones'])}"
-        zone = {"name": self._name("zones", feature.properties.get("name"), default)} | shape
-        checked(self.doc, NoFlyZone, zone, feature.path)
-        self.imported.mission["zones"].append(zone)
+        self.add("zones", {"name": self._name("zones", feature.properties.get("name"), default)} | shape, feature.path)
 
     def _add_task(self, feature: Feature, task: dict[str, Any], suffix: str) -> None:
         wanted, properties = feature.properties.get("name"), feature.properties
@@ -339,19 +349,13 @@ class _GeojsonReader:
             task["altitude"] = self._number(feature, "altitude_m")
         if properties.get("earliest_s") is not None or properties.get("latest_s") is not None:
             task["window"] = [self._number(feature, "earliest_s"), self._number(feature, "latest_s")]
-        checked(self.doc, TaskEntry, task, feature.path)
-        self.imported.mission["tasks"].append(task)
+        self.add("tasks", task, feature.path)
 
     def _number(self, feature: Feature, key: str) -> float:
         if key not in feature.properties:
             self.doc.refuse(feature.path, f"the feature needs the property {key}")
         cut = feature.path.index("geometry") if "geometry" in feature.path else 0
         return self.doc.number(feature.properties[key], (*feature.path[:cut], "properties", key))
-
-    def _heading(self, feature: Feature, needed: bool = False) -> dict[str, float]:
-        if not needed and feature.properties.get("heading_deg") is None:
-            return {}
-        return {"heading": heading(self._number(feature, "heading_deg"))}
 
     def _name(self, kind: str, wanted: Any, default: str) -> str:
         """Return a unique name that a scenario accepts, close to the wanted one; note a change."""
@@ -418,30 +422,26 @@ def _closed(points: Sequence[Sequence[float]], origin: Origin, outer: bool = Tru
 
 
 def _task_feature(task: TaskEntry, origin: Origin) -> dict[str, Any]:
-    properties: dict[str, Any] = {"kind": task.kind}
-    if task.altitude is not None:
-        properties["altitude_m"] = task.altitude
-    if task.window is not None:
-        properties |= {"earliest_s": task.window[0], "latest_s": task.window[1]}
-    if task.polygon is not None:
-        polygon = task.polygon
-        own = {
-            "spacing_m": polygon.spacing,
-            "camera": polygon.camera and polygon.camera.model_dump(),
-            "angle_deg": None if polygon.angle is None else round(90.0 - degrees(polygon.angle), 6),
-            "margin_m": polygon.margin or None,
-            "turns": None if polygon.turns == "auto" else polygon.turns,
-        }
-        properties |= {key: value for key, value in own.items() if value is not None}
-        rings = [_closed(polygon.outline, origin), *(_closed(hole, origin, outer=False) for hole in polygon.holes)]
+    shape, (earliest, latest) = task.shape, task.window or (None, None)
+    common = {"kind": task.kind, "altitude_m": task.altitude, "earliest_s": earliest, "latest_s": latest}
+    own = {key: _property(key, getattr(shape, field)) for key, field in FIELDS[task.kind].items()}
+    properties = {key: value for key, value in {**common, **own}.items() if value is not None}
+    if isinstance(shape, PolygonTask):
+        rings = [_closed(shape.outline, origin), *(_closed(hole, origin, outer=False) for hole in shape.holes)]
         return feature(task.name, properties, "Polygon", rings)
-    shape: Any = task.shape
-    (x, y), course = shape.at, shape.heading
-    if task.kind in ("point", "circle"):
-        properties |= {} if course is None else {"heading_deg": bearing(course)}
-        properties |= {"radius_m": shape.radius, "turn": shape.turn} if task.kind == "circle" else {}
+    if isinstance(shape, PointTask | CircleTask):
         return feature(task.name, properties, "Point", _positions([shape.at], origin)[0])
+    (x, y), course = shape.at, shape.heading
     ends = _positions([[x, y], [x + shape.length * cos(course), y + shape.length * sin(course)]], origin)
-    if task.kind == "area":
-        properties |= {"spacing_m": shape.spacing, "passes": shape.passes, "side": shape.side}
     return feature(task.name, properties, "LineString", ends)
+
+
+def _property(key: str, value: Any) -> Any:
+    """Return a field of a shape as a property; None: it is left out."""
+    if value is None or (key, value) in (("margin_m", 0.0), ("turns", "auto")):
+        return None
+    if key == "camera":
+        return value.model_dump()
+    if key == "angle_deg":
+        return round(90.0 - degrees(value), 6)
+    return bearing(value) if key == "heading_deg" else value

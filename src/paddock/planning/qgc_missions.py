@@ -16,8 +16,8 @@ from paddock.compute.polyline import simplify
 from paddock.errors import unknown_name
 from paddock.planning.exchange import (
     Imported,
+    MissionReader,
     Source,
-    checked,
     counter_clockwise,
     degrees_of,
     heading,
@@ -25,9 +25,8 @@ from paddock.planning.exchange import (
     mission_section,
 )
 from paddock.scenario import MissionSection
-from paddock.scenario.tasks import NoFlyZone, TaskEntry
 from paddock.wire import qgc_plan
-from paddock.wire.json_document import TEXT, Document, KeyPath, parse_document
+from paddock.wire.json_document import TEXT, KeyPath
 from paddock.wire.qgc_plan import PlanFence, PlanItem, Survey, read_plan, write_plan
 from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
@@ -49,13 +48,12 @@ HOVERING = (2, 3, 4, 13, 14, 15, 29)  # MAV_TYPE of vehicles that hover, for whi
 
 def mission_from_plan(source: Source, origin: Origin, name: str = TEXT) -> Imported:
     """Read a mission from the text or the object of a `.plan` file; `name` is the file name in errors."""
-    return _PlanReader(source if isinstance(source, Document) else parse_document(source, name), origin).read()
+    return _PlanReader(source, origin, name).read()
 
 
-class _PlanReader:
-    def __init__(self, doc: Document, origin: Origin) -> None:
-        self.doc, self.origin = doc, origin
-        self.found = Imported({"tasks": [], "zones": []})
+class _PlanReader(MissionReader):
+    def __init__(self, source: Source, origin: Origin, name: str) -> None:
+        super().__init__(source, origin, name)
         self.home_height = origin.height_m
         self.counts: Counter[str] = Counter()
 
@@ -64,10 +62,10 @@ class _PlanReader:
         assert plan.home is not None  # checked by `read_plan`
         latitude, longitude, altitude = plan.home
         self.home_height = self.home_height if altitude is None else altitude
-        self.found.mission["base"] = [*metres_of([(latitude, longitude)], self.origin)[0], 0.0]
+        self.imported.mission["base"] = [*metres_of([(latitude, longitude)], self.origin)[0], 0.0]
         speed = plan.hover_speed if plan.vehicle_type in HOVERING else plan.cruise_speed
         if speed is not None and speed > 0:
-            self.found.mission["speed"] = speed
+            self.imported.mission["speed"] = speed
         for item in plan.items:
             if isinstance(item, PlanItem):
                 self._simple(item)
@@ -77,26 +75,25 @@ class _PlanReader:
                 version = f" of version {item.version!r}" if item.kind == "survey" else ""
                 self._note(item.path, f"{item.kind}{version} is not supported")
         if count := self.counts["waypoint"]:
-            self.found.notes.append(f"{count} waypoint{'s' * (count > 1)}: each becomes a task, in a planned order")
+            self.imported.notes.append(f"{count} waypoint{'s' * (count > 1)}: each becomes a task, in a planned order")
         for fence in plan.fences:
             if fence.inclusion:
                 kind, number = str(fence.path[1])[:-1], int(fence.path[2]) + 1
-                self.found.notes.append(f"geoFence: inclusion {kind} {number} is not supported")
+                self.imported.notes.append(f"geoFence: inclusion {kind} {number} is not supported")
                 continue
-            zone: dict[str, Any] = {"name": f"fence_{len(self.found.mission['zones'])}"}
+            zone: dict[str, Any] = {"name": f"fence_{len(self.imported.mission['zones'])}"}
             if fence.center is None:
                 zone["polygon"] = metres_of(fence.polygon, self.origin)
             else:
                 zone["circle"] = {"at": metres_of([fence.center], self.origin)[0], "radius": fence.radius}
-            checked(self.doc, NoFlyZone, zone, fence.path)
-            self.found.mission["zones"].append(zone)
-        self.found.notes += plan.unread
+            self.add("zones", zone, fence.path)
+        self.imported.notes += plan.unread
         for k in range(plan.rally_points):
-            self.found.notes.append(f"rally point {k + 1} is not supported: vehicles return to the base")
-        return self.found
+            self.imported.notes.append(f"rally point {k + 1} is not supported: vehicles return to the base")
+        return self.imported
 
     def _note(self, path: KeyPath, message: str) -> None:
-        self.found.notes.append(f"item {int(path[2]) + 1}: {message}")
+        self.imported.notes.append(f"item {int(path[2]) + 1}: {message}")
 
     def _simple(self, item: PlanItem) -> None:
         command = item.command
@@ -106,11 +103,11 @@ class _PlanReader:
                 self._note(item.path, f"the waypoint's hold of {hold:g} s is not supported")
             if yaw:
                 self._note(item.path, f"the waypoint's yaw of {yaw:g} deg is not supported")
-            point = {"at": self._place(item)}
+            point = {"at": self._position(item)}
             self._add("waypoint", {"point": point, "altitude": self._altitude(item)}, item.path)
         elif command == qgc_plan.LOITER_TURNS:
             self._loiter(item)
-        elif command == qgc_plan.CHANGE_SPEED and item.params[1] == self.found.mission.get("speed", inf):
+        elif command == qgc_plan.CHANGE_SPEED and item.params[1] == self.imported.mission.get("speed", inf):
             pass  # sets the mission's speed
         elif command in (22, 84):
             self._note(item.path, f"{COMMANDS[command]} is skipped: vehicles start where the scenario places them")
@@ -126,7 +123,7 @@ class _PlanReader:
             return
         if turns != 1:
             self._note(item.path, f"{turns or 0:g} turns become one")
-        x, y = self._place(item)
+        x, y = self._position(item)
         left = radius < 0.0
         circle = {"at": [x + abs(radius), y], "heading": pi / 2 if left else -pi / 2, "radius": abs(radius)}
         task = {"circle": circle | {"turn": "left" if left else "right"}, "altitude": self._altitude(item)}
@@ -162,14 +159,13 @@ class _PlanReader:
             self._note(path, "its altitude above the terrain is used as above home")
         self._add("survey", {"polygon": polygon, "altitude": altitude}, path)
 
-    def _place(self, item: PlanItem) -> list[float]:
+    def _position(self, item: PlanItem) -> list[float]:
         return metres_of([self.doc.position(item.params[4:6], (*item.path, "params"))], self.origin)[0]
 
     def _add(self, kind: str, task: dict[str, Any], path: KeyPath) -> None:
         task = {"name": f"{kind}_{self.counts[kind]}"} | task
         self.counts[kind] += 1
-        checked(self.doc, TaskEntry, task, path)
-        self.found.mission["tasks"].append(task)
+        self.add("tasks", task, path)
 
 
 SAME = 0.01  # m between waypoints that are one

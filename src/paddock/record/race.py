@@ -5,6 +5,7 @@ A lap is the motion of a car between two crossings of the line: what the figures
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,13 +108,9 @@ class CarTrace:
 
 def laps(source: str | os.PathLike[str] | RecordedRun) -> dict[str, CarTrace]:
     """Return the laps of every car of a recorded race in the order of the standings: speed, acceleration, position."""
-    run = source if isinstance(source, RecordedRun) else open_run(source)
-    try:
+    with nullcontext(source) if isinstance(source, RecordedRun) else open_run(source) as run:
         standings, track = race_of(run)
         return {car.name: car for car in car_traces(run, standings, track, len(standings.rows))}
-    finally:
-        if run is not source:
-            run.close()
 
 
 def race_of(run: RecordedRun) -> tuple[Standings, Track]:

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,7 @@ Source = str | os.PathLike[str] | RecordedRun
 
 def write_report(source: Source, folder: str | os.PathLike[str]) -> list[str]:
     """Write the report of a recorded race, which includes its links; or of the radio where there is no race."""
-
-    def contents(run: RecordedRun) -> dict[str, bytes]:
-        radio = run.scenario.rules is None and run.scenario.radio is not None
-        return _radio_contents(run) if radio else _race_contents(run)
-
-    return _write(source, folder, contents)
+    return _write(source, folder, _contents)
 
 
 def write_race_report(source: Source, folder: str | os.PathLike[str]) -> list[str]:
@@ -74,10 +70,13 @@ def write_race_report(source: Source, folder: str | os.PathLike[str]) -> list[st
 def _write(
     source: Source, folder: str | os.PathLike[str], contents: Callable[[RecordedRun], dict[str, bytes]]
 ) -> list[str]:
-    if isinstance(source, RecordedRun):
-        return write_files(folder, contents(source))
-    with open_run(source) as run:
+    with nullcontext(source) if isinstance(source, RecordedRun) else open_run(source) as run:
         return write_files(folder, contents(run))
+
+
+def _contents(run: RecordedRun) -> dict[str, bytes]:
+    radio = run.scenario.rules is None and run.scenario.radio is not None
+    return _radio_contents(run) if radio else _race_contents(run)
 
 
 def _race_contents(run: RecordedRun) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ and of elevations in the sensor's axes; only the beams inside it are tested.
 from typing import Any
 
 from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, whole
+from paddock.compute.quaternion import length
 from paddock.compute.twin import shared_code
 from paddock.world.solids import BOX, FRUSTUM, NOTHING, ROUND_BALL, ray_frustum
 
@@ -41,15 +42,15 @@ def is_circle(solids: Any, k: int) -> Any:
     return (shape == ROUND_BALL) | ((shape == FRUSTUM) & is_upright(solids, k))
 
 
-def note_box(at: Any, solids: Any, k: int, place: int, table: Any) -> int:
-    """Write the section of the upright box `k` at a place of a table of silhouettes; return 0 if it is missed, else 1.
+def note_box(at: Any, solids: Any, k: int, column: int, table: Any) -> int:
+    """Write the section of the upright box `k` as a column of silhouettes; return 0 if it is missed, else 1.
 
     Its first rows are the way from the box to the sensor, m, the first two axes, and half the size along them, m.
     """
-    table[0, place], table[1, place] = at[0] - solids[k, 0], at[1] - solids[k, 1]
-    table[2, place], table[3, place] = solids[k, 3], solids[k, 4]
-    table[4, place], table[5, place] = solids[k, 6], solids[k, 7]
-    table[6, place], table[7, place] = solids[k, 12], solids[k, 13]
+    table[0, column], table[1, column] = at[0] - solids[k, 0], at[1] - solids[k, 1]
+    table[2, column], table[3, column] = solids[k, 3], solids[k, 4]
+    table[4, column], table[5, column] = solids[k, 6], solids[k, 7]
+    table[6, column], table[7, column] = solids[k, 12], solids[k, 13]
     return 1 if absolute(at[2] - solids[k, 2]) <= solids[k, 14] else 0
 
 
@@ -247,11 +248,6 @@ def into_axes(solids: Any, k: int, x: float, y: float, z: float) -> tuple[float,
         solids[k, 6] * x + solids[k, 7] * y + solids[k, 8] * z,
         solids[k, 9] * x + solids[k, 10] * y + solids[k, 11] * z,
     )
-
-
-def length(x: float, y: float, z: float) -> float:
-    """Return the length of a vector."""
-    return sqrt(x * x + y * y + z * z)
 
 
 def elevations(low: float, high: float, closest: float, farthest: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from paddock.compute.quaternion import heading
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
-from paddock.sensing.beams import ray_ball, ray_bar, ray_cuboid
+from paddock.sensing.beams import into_axes, ray_ball, ray_bar, ray_cuboid
 from paddock.sensing.sensor import CONE, ArrayReading, FleetView, Ints
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
@@ -84,13 +84,8 @@ def hidden(px: float, py: float, pz: float, qx: float, qy: float, qz: float, bod
     dx, dy, dz = qx - px, qy - py, qz - pz
     away = maximum(sqrt(dx * dx + dy * dy + dz * dz), 1e-9)
     dx, dy, dz = dx / away, dy / away, dz / away
-    x, y, z = px - bodies[k, 0], py - bodies[k, 1], pz - bodies[k, 2]
-    ox = bodies[k, 3] * x + bodies[k, 4] * y + bodies[k, 5] * z
-    oy = bodies[k, 6] * x + bodies[k, 7] * y + bodies[k, 8] * z
-    oz = bodies[k, 9] * x + bodies[k, 10] * y + bodies[k, 11] * z
-    ux = bodies[k, 3] * dx + bodies[k, 4] * dy + bodies[k, 5] * dz
-    uy = bodies[k, 6] * dx + bodies[k, 7] * dy + bodies[k, 8] * dz
-    uz = bodies[k, 9] * dx + bodies[k, 10] * dy + bodies[k, 11] * dz
+    ox, oy, oz = into_axes(bodies, k, px - bodies[k, 0], py - bodies[k, 1], pz - bodies[k, 2])
+    ux, uy, uz = into_axes(bodies, k, dx, dy, dz)
     hx, hy, hz = bodies[k, 12], bodies[k, 13], bodies[k, 14]
     if bodies[k, 15] == BOX:
         hit = ray_cuboid(ox, oy, oz, ux, uy, uz, hx, hy, hz, away)

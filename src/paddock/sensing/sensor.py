@@ -25,7 +25,16 @@ from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.sensing import sensors
 from paddock.sensing.site import Site
-from paddock.world.columns import Column, Floats, Pose, check_fields, column_index, columns_of
+from paddock.world.columns import (
+    Column,
+    ColumnGroup,
+    Floats,
+    Pose,
+    check_fields,
+    column_index,
+    column_tuple,
+    columns_of,
+)
 from paddock.world.ground import LEVEL, surface, uneven_surface
 from paddock.world.scenery import SCENIC, cast, cast_scenery
 from paddock.world.solids import NO_SOLIDS, Solids
@@ -98,15 +107,17 @@ class Sensor:
     # option -> parameters of the vehicle; the first one that exists is the default
     seen: type | None = None  # a named tuple of what it reads of the vehicle besides the pose: `measure` gets it second
     from_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # field of `seen` -> columns of snapshots (states, reports, commands) or parameters; the first one that exists is
-    # read. One without a default that does not exist is an error.
+    # field of `seen` -> columns of snapshots (states, reports, commands) or parameters, if not those of its name; the
+    # first one that exists is read. One without a default that does not exist is an error.
     name: str = ""  # set by `find_sensor`
 
     def __post_init__(self) -> None:
         """Require fields of their types and the common options."""
         check_fields(self)
-        if self.seen is not None and set(self.from_columns) != set(column_index(self.seen)):
-            raise PaddockError(f"sensor {self.summary!r}: from_columns needs the fields of `seen`")
+        named = {name: (name,) for name in (() if self.seen is None else column_index(self.seen))}
+        if not set(self.from_columns) <= set(named):
+            raise PaddockError(f"sensor {self.summary!r}: from_columns names fields of `seen`")
+        object.__setattr__(self, "from_columns", named | dict(self.from_columns))
         missing = [name for name in COMMON_OPTIONS if name not in column_index(self.options)]
         if missing:
             raise PaddockError(f"sensor {self.summary!r}: its options have no {missing[0]!r}")
@@ -131,11 +142,7 @@ class Sensor:
             Shared("options", self.options),
             environment,
             Shared("site", Site),
-            Bundle(
-                "draw",
-                Draw,
-                (Value("seed", "int64"), Each("stream"), Value("purpose", "int64"), Value("tick", "int64")),
-            ),
+            Bundle("draw", Draw, DRAW),
             Value("interval"),
         )
         return KernelSpec(f"{self.name}-measure", measure, arguments)
@@ -154,6 +161,21 @@ class NoMemory(NamedTuple):
 def no_measure() -> None:
     """Stand for the scalar function that an ArraySensor does not have."""
     raise NotImplementedError
+
+
+@column_tuple
+class LookingOptions(ColumnGroup):
+    """Options of sensors that look around: rate, delay, and place on the vehicle."""
+
+    rate: Rate = 10.0
+    delay: Annotated[float, Column("s", "age of a reading on arrival; or [shortest, longest]", low=0.0, high=10.0)] = (
+        0.0
+    )
+    delay_max: Annotated[float, Column("s", "longest age; 0, or one number as `delay`: that", low=0.0, high=10.0)] = 0.0
+    x: Annotated[float, Column("m", "place on the vehicle, forward", low=-100.0, high=100.0)] = 0.0
+    y: Annotated[float, Column("m", "place on the vehicle, left", low=-100.0, high=100.0)] = 0.0
+    z: Annotated[float, Column("m", "place on the vehicle, up", low=-100.0, high=100.0)] = 0.0
+    yaw_deg: Annotated[float, Column("deg", "turned left", low=-180.0, high=180.0)] = 0.0
 
 
 class ArrayReading(NamedTuple):

@@ -58,7 +58,7 @@ class FleetSensor:
             raise InvalidValueError(f"sensor {sensor.name!r}: index must lie in 0 to {INDEX_MAX}, not {index}")
         self.sensor = sensor
         self.tick_rate = tick_rate
-        self.options = filled(sensor.options, options, f"option of sensor {sensor.name!r}", where)
+        self.options = self._read_options(options, where)
         self.period = self._period(where)
         self.delay = self.delay_max = round(self._option("delay") * tick_rate)
         if "delay_max" in column_index(sensor.options):
@@ -76,9 +76,13 @@ class FleetSensor:
         self._seed, self._key = -1, 0  # of the random draws; the key belongs to the seed
         self._unseen: Floats | None = None  # what a sensor reads of a vehicle that has nothing for it
         self.kernel: CompiledKernels | None = None
-        self._compile(scenery)
+        self._prepare(scenery)
 
-    def _compile(self, scenery: tuple[Floats, ...]) -> None:
+    def _read_options(self, options: Mapping[str, Any], where: str) -> Floats:
+        """Return the values of all options."""
+        return filled(self.sensor.options, options, f"option of sensor {self.sensor.name!r}", where)
+
+    def _prepare(self, scenery: tuple[Floats, ...]) -> None:
         """Find the kernel."""
         spec = self.sensor.spec(bool(scenery))
         compiled = self.kernel = kernel(spec)
@@ -282,19 +286,13 @@ class FleetArraySensor(FleetSensor):
     if TYPE_CHECKING:
         sensor: ArraySensor
 
-    def __init__(
-        self,
-        sensor: ArraySensor,
-        options: Mapping[str, Any],
-        tick_rate: float,
-        site: Site | None = None,
-        capacity: int = 1,
-        index: int = 0,
-        where: str = "",
-        scenery: tuple[Floats, ...] = (),
-    ) -> None:
-        """Take the arguments of FleetSensor; the option `delay` may be two numbers, [shortest, longest], s."""
-        prefix = f"{where}: " if where else ""
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        """Take the arguments of FleetSensor."""
+        super().__init__(*arguments, **named)
+
+    def _read_options(self, options: Mapping[str, Any], where: str) -> Floats:
+        """Return the values of all options; `delay` may be two numbers, [shortest, longest], s."""
+        prefix, sensor = f"{where}: " if where else "", self.sensor
         values, varies = dict(options), "delay_max" in column_index(sensor.options)
         spread = values.get("delay")
         if isinstance(spread, list | tuple) and varies:
@@ -303,9 +301,9 @@ class FleetArraySensor(FleetSensor):
             values["delay"], values["delay_max"] = spread
         elif "delay" in values and varies:  # one number is the delay of every sample
             values.setdefault("delay_max", 0.0)
-        super().__init__(sensor, values, tick_rate, site, capacity, index, where, scenery)
-        self.chosen = sensor.options(*self.options.tolist())
-        shortest, longest = self._option("delay"), self._option("delay_max") if varies else 0.0
+        read = super()._read_options(values, where)
+        self.chosen = sensor.options(*read.tolist())
+        shortest, longest = self.chosen.delay, self.chosen.delay_max if varies else 0.0
         if longest < shortest and (longest > 0.0 or isinstance(spread, list | tuple)):
             raise InvalidValueError(
                 f"{prefix}option 'delay' of sensor {sensor.name!r}: the shortest, {shortest:g} s, is longer than the "
@@ -313,13 +311,14 @@ class FleetArraySensor(FleetSensor):
             )
         if problem := sensor.problem(self.chosen):
             raise InvalidValueError(f"{prefix}sensor {sensor.name!r}: {problem}")
+        return read
+
+    def _prepare(self, scenery: tuple[Floats, ...]) -> None:
+        """Add the arrays of the reading; the routines of `look` are compiled when they are first called."""
         for name, reading in self.arrays.items():
             kind: str = np.dtype(reading.dtype).str[1:]
             axes: tuple[str | int, ...] = ("slot", VEHICLE, *reading.shape)
             add_table(self, name, ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True), "blocks")
-
-    def _compile(self, scenery: tuple[Floats, ...]) -> None:
-        """Do nothing: the routines of `look` are compiled when they are first called."""
 
     @cached_property
     def arrays(self) -> dict[str, ArrayReading]:
@@ -374,14 +373,14 @@ class FleetArraySensor(FleetSensor):
     def sample_ticks(self) -> Floats:
         """(n,) the tick at which each vehicle's published reading was measured; -1 before the first arrives."""
         ticks = np.concatenate([[NEVER], self.ticks])
-        return ticks[self._places() + 1].astype(np.float64)
+        return ticks[self._published_slots() + 1].astype(np.float64)
 
     @property
     def sample_tick(self) -> int:
         """The newest of these ticks."""
         return int(self.sample_ticks.max(initial=NEVER))
 
-    def _places(self) -> Ints:
+    def _published_slots(self) -> Ints:
         """Return the slot of each vehicle's published sample, -1 without one."""
         delivered = self.delivered[: self.n]
         return np.where(delivered > 0, (delivered - 1) % self._slots, -1)
@@ -398,14 +397,14 @@ class FleetArraySensor(FleetSensor):
 
     def _gathered(self, samples: Any) -> Any:
         """Return the published rows (n, ...) of samples (slots, capacity, ...)."""
-        places = self._places()
-        if not len(places) or (places == places[0]).all():
-            block = samples[max(int(places[0]), 0) if len(places) else 0, : self.n]
-            if len(places) and places[0] < 0:
+        slots = self._published_slots()
+        if not len(slots) or (slots == slots[0]).all():
+            block = samples[max(int(slots[0]), 0) if len(slots) else 0, : self.n]
+            if len(slots) and slots[0] < 0:
                 block = np.full_like(block, np.nan)
         else:
-            block = samples[np.maximum(places, 0), np.arange(self.n)]
-            block[places < 0] = np.nan
+            block = samples[np.maximum(slots, 0), np.arange(self.n)]
+            block[slots < 0] = np.nan
         block = block.view()
         block.flags.writeable = False
         return block

@@ -329,9 +329,10 @@ def handlers() -> dict[str, Callable[..., Any]]:
 
     modules = (clock, radio, vehicles, world)
     functions = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
-    own = {name: one for name, one in functions.items() if one.__module__ in [module.__name__ for module in modules]}
-    rest = {name: one for name, one in OPERATIONS.items() if one.entry.handling != "hub" and name not in own}
-    return {**own, **{name: _calling(".".join(filter(None, one.client))) for name, one in rest.items()}}
+    homes = [module.__name__ for module in modules]
+    own = {name: function for name, function in functions.items() if function.__module__ in homes}
+    rest = [op for name, op in OPERATIONS.items() if op.entry.handling != "hub" and name not in own]
+    return own | {op.name: _calling(".".join(filter(None, op.client))) for op in rest}
 
 
 def _calling(path: str) -> Callable[..., Any]:

@@ -474,5 +474,5 @@ async def write_track(
 
 
 HUB_HANDLERS: dict[str, Callable[..., Awaitable[Any]]] = {
-    name: one for name, one in list(globals().items()) if name in OPERATIONS and one.__module__ == __name__
+    name: value for name, value in list(globals().items()) if name in OPERATIONS and value.__module__ == __name__
 }  # the handlers by the names of their operations

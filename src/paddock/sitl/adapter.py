@@ -343,9 +343,9 @@ class RowAdapter(BlockAdapter):
     def remove_vehicle(self, vehicle: int) -> None:
         """Remove a vehicle; the rows after it move up."""
         with self.lock:
-            n, gone = len(self._placed), list(self._placed).index(self._find(vehicle).id)
-            kept = np.delete(np.arange(n), gone)
-            self._remove_row(gone, kept)
+            n, removed = len(self._placed), list(self._placed).index(self._find(vehicle).id)
+            kept = np.delete(np.arange(n), removed)
+            self._remove_row(removed, kept)
             for array in (self._block, self._received, self._streams):
                 array[: n - 1] = array[kept]
             for instrument in self._instruments:
@@ -428,8 +428,8 @@ class RowAdapter(BlockAdapter):
         with self.lock:
             rows = self._rows(vehicles)
             self._measure_new()
-            news = self._block[rows, 0] > self._received[rows]
-            block[news] = self._block[rows[news]]
+            updated = self._block[rows, 0] > self._received[rows]
+            block[updated] = self._block[rows[updated]]
             self._received[rows] = self._block[rows, 0]
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:

@@ -73,7 +73,6 @@ class BridgeVehicle:
 
     placed: Placed
     autopilot: Autopilot
-    policy: TimeoutPolicy
     adapter: str  # name of its adapter
     sensors: SensorData = field(default_factory=SensorData)
     actuators: ActuatorCommands = field(default_factory=ActuatorCommands)
@@ -109,7 +108,7 @@ class BridgeVehicle:
         """Its exchanges, including those of its group."""
         return self.exchanges + (0 if self.group is None else self.group.exchanges)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset: no data offered, no answer awaited, motors off."""
         self.awaited = self.free_running = self.holding = False
         self.failed = ""
@@ -229,7 +228,7 @@ class AdapterLink:
         self._max_rate: float | None = None  # Hz, of its capabilities
         self._seen_us = 0  # the simulator's own time at the last check
         self._offset_us = 0  # bridge time minus the simulator's own
-        self._note_news, self._hold_invalid = note_news.direct(), hold_invalid.direct()
+        self._mark_updates, self._hold_invalid = mark_updates.direct(), hold_invalid.direct()
         self._arrange()
 
     def __str__(self) -> str:
@@ -289,7 +288,7 @@ class AdapterLink:
         self._good = self.actuators.copy()
         self._bad = np.zeros(len(self.ids), np.bool_)  # rows that were not finite
         self._newest = self.sensors[:, 0].copy()
-        self.news = np.zeros(len(self.ids), np.bool_)  # rows with data that came with the last `receive`
+        self.updated = np.zeros(len(self.ids), np.bool_)  # rows with data that came with the last `receive`
         self._rejected: frozenset[int] = frozenset()  # rows that were not finite when last sent
 
     def receive(self) -> Sequence[int]:
@@ -297,12 +296,12 @@ class AdapterLink:
         try:
             self.adapter.receive_block(self.ids, self._raw if self._offset_us else self.sensors)
         except Exception as error:
-            self.lose(one_line(error))
+            self.drop(one_line(error))
         if self._offset_us:
             self.sensors[:] = _shifted(self._raw, self._offset_us)
-        if self._note_news(self.sensors, self._newest, self.news) == len(self.ids):
+        if self._mark_updates(self.sensors, self._newest, self.updated) == len(self.ids):
             return self.ids
-        return [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
+        return [self.ids[k] for k in np.flatnonzero(self.updated).tolist()]
 
     def rewind(self) -> None:
         """Treat whatever comes next as new, after time has decreased."""
@@ -318,15 +317,15 @@ class AdapterLink:
         try:
             self.adapter.send_block(self.ids, self.actuators)
         except Exception as error:
-            self.lose(one_line(error))
+            self.drop(one_line(error))
 
-    def settle(self, time_us: int, wait: Wait) -> bool:
+    def ensure_connected(self, time_us: int, wait: Wait) -> bool:
         """Connect if necessary, or apply the fallback; False when the run is to stop."""
         try:
             if self.connected and self.adapter.is_connected:
                 return True
             if self.connected:
-                self.lose("connection lost")
+                self.drop("connection lost")
             if (reconnect := self._reconnect) is None:
                 reconnect = self._reconnect = Reconnect(self.adapter)
                 try:
@@ -345,10 +344,10 @@ class AdapterLink:
         except Exception as error:
             detail = one_line(error)
             if self.connected or self._reconnect is None or self._reconnect.problem != detail:  # report it once
-                self.lose(detail)
+                self.drop(detail)
         return True
 
-    def lose(self, detail: str) -> None:
+    def drop(self, detail: str) -> None:
         """Disconnect a failed simulator and start to reconnect."""
         self.connected = self.free_running = self.holding = False
         self._disconnect()
@@ -408,7 +407,7 @@ class AdapterLink:
         except BridgeStoppedError:
             raise
         except Exception as error:
-            self.lose(one_line(error))
+            self.drop(one_line(error))
         return True
 
     def _late(self, time_us: int, wait: Wait) -> bool:
@@ -459,7 +458,7 @@ class AdapterLink:
             if self.connected:
                 self._anchor(0)
         except Exception as error:
-            self.lose(one_line(error))
+            self.drop(one_line(error))
         self.free_running = self.holding = False
         for vehicle in self.vehicles:
             vehicle.sensors = SensorData()
@@ -473,13 +472,13 @@ class AdapterLink:
         self._rejected = frozenset()
 
 
-def compare_times(sensors: Floats, newest: Floats, news: Bools) -> int:
+def compare_times(sensors: Floats, newest: Floats, updated: Bools) -> int:
     """Note which rows have later times than the newest before, and these times; return the number of such rows."""
     count = 0
     for k in range(len(newest)):
-        news[k] = sensors[k, 0] > newest[k]
+        updated[k] = sensors[k, 0] > newest[k]
         newest[k] = sensors[k, 0]
-        count += news[k]
+        count += updated[k]
     return count
 
 
@@ -498,7 +497,7 @@ def replace_invalid(actuators: Floats, good: Floats, bad: Bools) -> int:
     return count
 
 
-note_news, hold_invalid = routine(compare_times), routine(replace_invalid)
+mark_updates, hold_invalid = routine(compare_times), routine(replace_invalid)
 
 
 def _shifted(block: Floats, offset_us: int) -> Floats:

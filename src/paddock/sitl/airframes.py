@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.estimate import GRAVITY
 from paddock.autopilot.vehicle_data import MOTORS, Floats
 from paddock.compute import arrays
 from paddock.compute.math import maximum, minimum
@@ -167,7 +168,6 @@ class RoverAirframe(Airframe):
 
 STANDING = 0.05  # m/s below which a car stands
 HOLDING_BRAKE = 0.5  # pedal that holds a standing car
-GRAVITY = 9.80665  # m/s2
 
 
 class CarAirframe(Airframe):

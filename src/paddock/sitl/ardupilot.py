@@ -92,9 +92,9 @@ class ArduPilotAutopilot(ExternalAutopilot):
         self._sensors: SensorData | None = None
         self._peer: Address | None = None
         self._live = False
-        self._heard_at = 0.0  # wall s
+        self._received_at = 0.0  # wall s
         self._count: int | None = None  # of the last frame
-        self._owing = False  # a packet is unanswered
+        self._unanswered = False  # a packet is unanswered
         self._reply = b""
         self._writer = LineWriter(SECTIONS, "" if lockstep else ',"no_lockstep":1')
         self._numbers = np.zeros(self._writer.count)  # of a line: the timestamp, then those of `SENT`
@@ -127,7 +127,7 @@ class ArduPilotAutopilot(ExternalAutopilot):
             self._poll.unregister(self._socket)
             self._socket.close()
             self._socket = None
-        self._lose("closed")
+        self._disconnect("closed")
         self._peer = None
 
     def reset(self) -> None:
@@ -142,14 +142,14 @@ class ArduPilotAutopilot(ExternalAutopilot):
     def offer(self, sensors: SensorData) -> None:
         """Answer the packet that asked for this state."""
         self._sensors = sensors
-        if self._owing:
+        if self._unanswered:
             self._answer(sensors)
-        elif self._live and monotonic() - self._heard_at >= SILENT_AFTER:
-            self._lose(self.diagnosis())  # the world continues without it
+        elif self._live and monotonic() - self._received_at >= SILENT_AFTER:
+            self._disconnect(self.diagnosis())  # the world continues without it
 
     def collect(self, timeout: float) -> ActuatorCommands | None:
         """Return the commands of a new packet; duplicates are answered here, without a step."""
-        if self._owing and self.lockstep:
+        if self._unanswered and self.lockstep:
             self._service(0.0)
             return self._commands
         left = timeout if self.lockstep else 0.0
@@ -160,8 +160,8 @@ class ArduPilotAutopilot(ExternalAutopilot):
                 return self._commands if self._live and not self.lockstep else None
         return self._commands
 
-    def _lose(self, note: str) -> None:
-        self._live = self.status.connected = self._owing = False
+    def _disconnect(self, note: str) -> None:
+        self._live = self.status.connected = self._unanswered = False
         self.status.note = note
 
     def _service(self, timeout: float) -> bool:
@@ -198,16 +198,16 @@ class ArduPilotAutopilot(ExternalAutopilot):
         """Accept the peer, or a restarted one: it uses another port while the old one is silent."""
         now = monotonic()
         if source != self._peer:
-            if self._live and now - self._heard_at < TAKEOVER_AFTER:
+            if self._live and now - self._received_at < TAKEOVER_AFTER:
                 where = f"udp {self._address}:{self.port}"
                 self._reject(f"refused {source[0]}:{source[1]}: {where} has another ArduPilot; start it with -I")
                 return False
             known, self._peer = self._peer, source
-            self._count, self._owing = None, False  # its next frame is the first
+            self._count, self._unanswered = None, False  # its next frame is the first
             self._restart_time()
             if known is not None:
                 self._restarted()
-        self._heard_at = now
+        self._received_at = now
         if not self._live:
             self._live = self.status.connected = True
             self.status.note, self._rate = "", 0
@@ -215,7 +215,7 @@ class ArduPilotAutopilot(ExternalAutopilot):
 
     def _restarted(self) -> None:
         self._restart_time()
-        self._owing = False
+        self._unanswered = False
         self._report_restart()
 
     def _take(self, packet: ServoPacket) -> bool:
@@ -223,7 +223,7 @@ class ArduPilotAutopilot(ExternalAutopilot):
         before, self._count = self._count, packet.frame_count
         if before == self._count:  # the reply may be lost: repeat it; a frame without a reply gets it when due
             self.status.duplicates += 1
-            if not self._owing and self._reply:
+            if not self._unanswered and self._reply:
                 self._send(self._reply)
             return False
         if before is not None and self._count < before and (before, self._count) != (LAST_COUNT, 0):
@@ -235,7 +235,7 @@ class ArduPilotAutopilot(ExternalAutopilot):
             self.frame.apply(packet.pwm, self._commands.row)
             self.status.armed = self._commands.row.item(0) > 0.5
         self.status.exchanges += 1
-        self._owing = True
+        self._unanswered = True
         if not self.lockstep and self._sensors is not None:
             self._answer(self._sensors)
         return True
@@ -257,7 +257,7 @@ class ArduPilotAutopilot(ExternalAutopilot):
         except InvalidValueError as error:
             self.status.note = f"no reply to ArduPilot: {error}"
             return
-        self._owing = False
+        self._unanswered = False
         self._send(self._reply)
 
     def _advance(self, time_us: float) -> float | None:
@@ -293,7 +293,7 @@ class ArduPilotAutopilot(ExternalAutopilot):
         """Return what is known of a silent peer."""
         if self._peer is None:
             return self._waiting_note()
-        silent = monotonic() - self._heard_at
+        silent = monotonic() - self._received_at
         return (
             f"ArduPilot {self.frame.name} {self.instance} at {self._peer[0]}:{self._peer[1]} silent for {silent:.1f} s "
             f"after frame {self._count}: has it exited or stopped? Restart it to continue; {DEBUGGING}"

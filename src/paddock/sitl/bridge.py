@@ -110,7 +110,7 @@ class Bridge:
     ) -> None:
         """`mode`: lockstep, scaled (the same) or free. `tick_rate`: ticks per simulated second.
 
-        `timeout` s and `fallback` (free_run, hold, stop) apply to adapters and vehicles that give no other.
+        `timeout` s and `fallback` (free_run, hold, stop) apply to vehicles, and to adapters that give no other.
         `report(kind, subject, detail)` gets every event. While the ticking thread waits it calls each of
         `while_waiting`, and `running`, which ends the wait by returning False.
         """
@@ -148,11 +148,11 @@ class Bridge:
             if adapter.name in self.links:
                 raise PaddockError(f"adapter {adapter.name!r} is registered already: give this one another name")
             link = self.links[adapter.name] = AdapterLink(adapter, policy, self._report)
-            link.settle(self.time_us, lambda _: False)
+            link.ensure_connected(self.time_us, lambda _: False)
 
     def spawn(self, placed: Placed, autopilot: Autopilot, adapter: str) -> BridgeVehicle:
         """Add a vehicle with its autopilot, which is opened."""
-        vehicle = BridgeVehicle(placed, autopilot, self.policy, adapter, was_live=autopilot.live)
+        vehicle = BridgeVehicle(placed, autopilot, adapter, was_live=autopilot.live)
         with self.lock:
             if adapter not in self.links:
                 raise unknown_name("adapter", adapter, self.links, "bridge")
@@ -254,7 +254,7 @@ class Bridge:
                 link.reset()
             self._ungroup()
             for vehicle in self.vehicles:
-                vehicle.forget()
+                vehicle.reset()
                 vehicle.due_us = 0
                 try:
                     vehicle.autopilot.reset()
@@ -288,7 +288,7 @@ class Bridge:
         self._fresh.clear()
         self._stale = True
         for vehicle in self.vehicles:
-            vehicle.forget()
+            vehicle.reset()
             vehicle.failed, vehicle.due_us = state.failed.get(vehicle.sysid, ""), state.due[vehicle.sysid]
         for name, rows in state.adapters.items():
             self.links[name].resume(rows.sensors, rows.actuators)
@@ -321,7 +321,7 @@ class Bridge:
             for link in self.links.values():
                 link.rewind()
         for link in list(self.links.values()):
-            if not (link.settle(self.time_us, wait) and link.advance(time_us, waiting, wait)):
+            if not (link.ensure_connected(self.time_us, wait) and link.advance(time_us, waiting, wait)):
                 return False
             if link.rearranged:
                 self._grouped = False
@@ -377,11 +377,11 @@ class Bridge:
 
     def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
         """Let the autopilots of a group answer, those with new sensor data."""
-        news = link.news[group.rows]
+        updated = link.updated[group.rows]
         group.due_us = group.vehicles[0].autopilot.next_us(self.time_us)
-        if not link.connected or not news.any():
+        if not link.connected or not updated.any():
             return
-        fresh = None if news.all() else np.flatnonzero(news)
+        fresh = None if updated.all() else np.flatnonzero(updated)
         failed: list[tuple[int, Exception]] = []
         commands = group.autopilots.exchange(link.sensors[group.rows], fresh, lambda *what: failed.append(what))
         held = {row: link.actuators[group.rows][row].copy() for row, _ in failed}
@@ -420,7 +420,7 @@ class Bridge:
                     detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
                     self._report("connected" if live else "lost", vehicle, detail)
                 waiting = waiting and vehicle.awaited and not vehicle.free_running and vehicle.was_live
-            commands = vehicle.autopilot.collect(min(vehicle.policy.timeout, SLICE) if waiting else 0.0)
+            commands = vehicle.autopilot.collect(min(self.policy.timeout, SLICE) if waiting else 0.0)
             waits = commands is None and waiting
             if waits and (started is None or vehicle.holding or not self._late(vehicle, started)):
                 return False
@@ -436,10 +436,10 @@ class Bridge:
 
     def _late(self, vehicle: BridgeVehicle, started: float) -> bool:
         """Return whether it has missed its deadline and the run continues without it."""
-        if monotonic() - started < vehicle.policy.timeout and vehicle.autopilot.live:
+        if monotonic() - started < self.policy.timeout and vehicle.autopilot.live:
             return False
-        fallback = vehicle.policy.fallback
-        detail = f"no answer within {vehicle.policy.timeout:g} s: {vehicle.diagnosis()}"
+        fallback = self.policy.fallback
+        detail = f"no answer within {self.policy.timeout:g} s: {vehicle.diagnosis()}"
         self._report("timeout", vehicle, f"{detail}; {fallback}")
         if fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{vehicle} ({vehicle.autopilot.kind}): {detail}; stopped as configured")
@@ -466,5 +466,5 @@ class Bridge:
         self._grouped = self._grouped and vehicle.group is None
         detail = f"{vehicle.autopilot.kind} autopilot failed with {vehicle.failed}"
         self._report("lost", vehicle, f"{detail}; its actuators hold until a reset")
-        if vehicle.policy.fallback is Fallback.STOP:
+        if self.policy.fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{vehicle}: {detail}; stopped as configured") from error

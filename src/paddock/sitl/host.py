@@ -273,17 +273,9 @@ class SitlHost:
 
     def failsafes(self) -> list[int]:
         """Return the ids of armed vehicles with an active failsafe. Any thread may call this method."""
-        ids = []
-        for vehicle in self.vehicles:
-            pilot, name = vehicle.autopilot, vehicle.placed.name
-            active = (
-                isinstance(pilot, BuiltInAutopilot)
-                and pilot.armed
-                and any(failsafe.active for failsafe in pilot.failsafes.all)
-            )
-            if active and name in self._ids:
-                ids.append(self._ids[name])
-        return ids
+        pilots = [(self._ids.get(vehicle.placed.name), vehicle.autopilot) for vehicle in self.vehicles]
+        armed = [(id, pilot) for id, pilot in pilots if isinstance(pilot, BuiltInAutopilot) and pilot.armed]
+        return [id for id, pilot in armed if id is not None and any(each.active for each in pilot.failsafes.all)]
 
     def _waypoints(self, autopilot: BuiltInAutopilot) -> list[list[float]]:
         """Return the positions of its mission, m east, north and up."""

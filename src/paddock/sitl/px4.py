@@ -68,9 +68,9 @@ class HilMessages:
             self.mean_motion = _mean_motion(before, v, (v.time_us - before.time_us) * 1e-6)
 
     def _new(self, sensor: str, time_us: float) -> bool:
-        news = time_us >= 0.0 and time_us != self._shown.get(sensor)
+        is_new = time_us >= 0.0 and time_us != self._shown.get(sensor)
         self._shown[sensor] = time_us
-        return news
+        return is_new
 
     def sensor(self, v: SensorColumns, clock_us: int) -> Any | None:
         """Return HIL_SENSOR, which also sets PX4's clock; None without an IMU."""
@@ -141,6 +141,7 @@ AIRFRAME = 10016  # SYS_AUTOSTART of the iris quadrotor with an external simulat
 CHUNK = 65536
 MOST_UNSENT = 1 << 18  # bytes queued for a peer that does not read; further messages are dropped whole
 HEARTBEAT_US = 1_000_000
+SENSOR_RATE = 250.0  # Hz, as PX4 expects
 TRUTH_US = 5_000  # simulated us between two HIL_STATE_QUATERNION, until PX4 requests another interval
 FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
@@ -162,7 +163,7 @@ def launch_lines(instance: int, address: str = "127.0.0.1") -> list[str]:
 class Px4Autopilot(ExternalAutopilot):
     """Waits at tcp `4560 + instance` for a PX4. Sensors run freely until its first controls, then in lockstep.
 
-    `dt` s is the step of the world, `rate` Hz that of the sensors (PX4 expects 250).
+    `dt` s is the step of the world.
     """
 
     kind: ClassVar[str] = "px4"
@@ -175,9 +176,8 @@ class Px4Autopilot(ExternalAutopilot):
         instance: int = 0,
         address: str = "127.0.0.1",
         port: int | None = None,
-        rate: float = 250.0,
     ) -> None:
-        ticks = max(1, round(1.0 / (rate * dt)))
+        ticks = max(1, round(1.0 / (SENSOR_RATE * dt)))
         super().__init__(dt, instance, address, PX4_PORT + instance if port is None else port, ticks)
         self._peer: socket.socket | None = None
         self._unsent = bytearray()
@@ -198,14 +198,14 @@ class Px4Autopilot(ExternalAutopilot):
         self._unsent.clear()
         self._parser = mav.MAVLink(None)
         self._parser.robust_parsing = True  # bad data is a message, not an exception
-        self._heard = False  # the peer has sent something
+        self._received = False  # the peer has sent something
         self._acted = False  # it has sent controls
         self._lockstep = True
         self._fresh = False  # controls not collected yet
         self._truth_us: int | None = TRUTH_US
         self._next_truth_us = self._next_heartbeat_us = 0
         self._messages.restart()
-        self._heard_at = monotonic()
+        self._received_at = monotonic()
         self.status.connected = self.status.armed = False
         self.status.note = f"waiting for PX4 at tcp {self._address}:{self.port}"
 
@@ -299,7 +299,7 @@ class Px4Autopilot(ExternalAutopilot):
         if not data:
             self._begin()
             return
-        self._heard, self._heard_at = True, monotonic()
+        self._received, self._received_at = True, monotonic()
         try:
             for message in self._parser.parse_buffer(data) or []:
                 self._handle(message)
@@ -308,7 +308,7 @@ class Px4Autopilot(ExternalAutopilot):
 
     def _accept_peer(self, newcomer: socket.socket) -> None:
         """Take a new peer; refuse a second one, unless the first has sent nothing, as a PX4 does at once."""
-        if self._peer is not None and self._heard:
+        if self._peer is not None and self._received:
             newcomer.close()
             self._reject(f"refused a second PX4 at tcp {self._address}:{self.port}; start it with -i")
             return
@@ -369,5 +369,5 @@ class Px4Autopilot(ExternalAutopilot):
         """Return what is known of a silent peer."""
         if self._peer is None:
             return f"no PX4 at tcp {self._address}:{self.port}: start it, or check PX4_SIM_HOSTNAME"
-        silent = monotonic() - self._heard_at
+        silent = monotonic() - self._received_at
         return f"PX4 {self.instance} has sent no controls for {silent:.1f} s: has it stopped? {DEBUGGING}"

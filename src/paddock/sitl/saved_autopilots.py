@@ -157,7 +157,7 @@ class SavedAutopilots(AutopilotStates):
                 self.add_part(host.sim.engine.world.state)
             host.reboot()
             return
-        host.world.forget()
+        host.world.clear()
         with host.bridge.lock:
             host.bridge.read(state.bridge)
             for vehicle in state.vehicles.values():

@@ -200,7 +200,7 @@ def track_tree(track: Track, movable: bool, digits: int | None = None) -> dict[s
 def track_from(tree: Mapping[str, Any]) -> Track:
     """Return the track of plain data whose numbers are not rounded: equal to the one that it was made from."""
     x, y, yaw = tree["start"]
-    cones = tuple(Cone(CONE_COLOURS[k], *place) for k, place in zip(tree["colours"], tree["cones"], strict=True))
+    cones = tuple(Cone(CONE_COLOURS[k], *position) for k, position in zip(tree["colours"], tree["cones"], strict=True))
     arrays: dict[str, Any] = {name: np.array(tree[name], np.float64).reshape(-1, 2) for name in _POINTS}
     arrays |= {name: np.array(tree[name]) for name in (*_WIDTHS, *_NUMBERS)}
     gates = [Gate(gate["name"], tuple(gate["left"]), tuple(gate["right"]), gate["along"]) for gate in tree["gates"]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from html import escape
 from typing import Annotated, Any, NamedTuple
 
@@ -93,9 +94,15 @@ class Standings:
 
 def standings_from(tree: Mapping[str, Any]) -> Standings:
     """Return what `to_dict` described, also after a way through JSON."""
+    standings: Standings = _adapter().validate_python(tree)
+    return standings
+
+
+@cache
+def _adapter() -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Standings).validate_python(tree)
+    return TypeAdapter(Standings)
 
 
 def order_of(status: Floats, laps: Floats, progress: Floats, result: Floats, race: bool) -> Any:

@@ -4,9 +4,9 @@ A car is timed by its foremost point, as a light barrier sees it (`timing_points
 line before its start). Between two ticks that point follows the cubic through its places with its velocities (Hermite):
 exact for constant velocity and constant acceleration.
 
-`look` updates the table of cars (see its rows below) and writes what has happened in this tick as rows of (kind, car,
-number, share of the tick). It decides nothing: the rules are applied to what it has found. `course_of` and `shapes_of`
-return the track and the cars in the form that it reads.
+`detect_events` updates the table of cars (see its rows below) and writes the events of this tick as rows of (kind, car,
+number, share of the tick). It decides nothing: the rules are applied to its events. `course_of` and `shapes_of` return
+the track and the cars in the form that it reads.
 """
 
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ WAITING, RUNNING, FINISHED, STOPPED, UNSAFE_STOP, OUT = range(6)
 STATUSES = ("waiting", "running", "finished", "stopped", "unsafe_stop", "dnf")
 """Names of the states of a car: finished ones are still moving, or have no rule to stop."""
 CROSSED, LEFT_TRACK, CONE_TOUCHED, AT_REST, TOO_FAR, LATE, BROKEN = range(7)
-"""Kinds of what `look` finds."""
-FOUND_COLUMNS = 4
+"""Kinds of events."""
+EVENT_COLUMNS = 4
 
 # rows of the table of cars
 X, Y = 0, 1  # m: the foremost point at the last tick
@@ -66,12 +66,12 @@ SHAPE_ROWS = 8
 REACH = 3.0  # m, and the way driven in a tick, before and after the last place in which the middle line is searched
 LOST = 2.0  # m outside the boundaries: beyond it, the whole line is searched
 AT_REST_SPEED = 0.05  # m/s: a slower car has stopped
-LOOKS = 80  # most steps of the search for the moment of a crossing
+MOST_ITERATIONS = 80  # most steps of the search for the moment of a crossing
 CIRCLES_APART = 18.25  # m between the centres of the circles of a skidpad
 
 
 class TimedCourse(NamedTuple):
-    """The track as `look` needs it."""
+    """The track as `detect_events` needs it."""
 
     gates: Floats  # (g, 5): x, y of the left end, unit vector to the right end, width
     points: Floats  # (k, 2) m, the middle line
@@ -86,7 +86,7 @@ class TimedCourse(NamedTuple):
 
 
 class TimingLimits(NamedTuple):
-    """Numbers of the rules that `look` compares with; infinite where there is no such rule."""
+    """Limits of the rules that `detect_events` checks; infinite where there is no such rule."""
 
     stop_distance: float  # m
     time_limit: float  # s after the start
@@ -100,7 +100,7 @@ def crossing(d0: float, d1: float, v0: float, v1: float) -> float:
     """
     low, high = 0.0, 1.0
     s = d0 / (d0 - d1)
-    for _ in range(LOOKS):
+    for _ in range(MOST_ITERATIONS):
         a, b = 2.0 * (d0 - d1) + v0 + v1, 3.0 * (d1 - d0) - 2.0 * v0 - v1
         value = ((a * s + b) * s + v0) * s + d0
         if value == 0.0:
@@ -120,19 +120,19 @@ def crossing(d0: float, d1: float, v0: float, v1: float) -> float:
     return s
 
 
-def place_between(p0: float, p1: float, v0: float, v1: float, s: float) -> float:
+def interpolate(p0: float, p1: float, v0: float, v1: float, s: float) -> float:
     """Return the cubic through two places with these slopes, at the share s."""
     a, b = 2.0 * (p0 - p1) + v0 + v1, 3.0 * (p1 - p0) - 2.0 * v0 - v1
     return ((a * s + b) * s + v0) * s + p0
 
 
-def turned(x0: float, y0: float, x1: float, y1: float, cx: float, cy: float) -> float:
+def turn_angle(x0: float, y0: float, x1: float, y1: float, cx: float, cy: float) -> float:
     """Return the angle (rad, left positive) that a point has turned about a centre."""
     ax, ay, bx, by = x0 - cx, y0 - cy, x1 - cx, y1 - cy
     return atan2(ax * by - ay * bx, ax * bx + ay * by)
 
 
-def beside(x: float, y: float, points: Floats, k: int, t: float) -> float:
+def lateral_offset(x: float, y: float, points: Floats, k: int, t: float) -> float:
     """Return the offset (m, left positive) of a place from the line through segment k."""
     following = k + 1 if k + 1 < points.shape[0] else 0
     ux, uy = points[following, 0] - points[k, 0], points[following, 1] - points[k, 1]
@@ -145,7 +145,7 @@ def is_outside(x: float, y: float, c: TimedCourse, k: int, reach: int) -> bool:
     """Return whether a wheel is outside the boundaries, near segment k of the middle line."""
     j, t = segment_near(x, y, c.points, k - reach, 2 * reach + 1, c.closed)
     following = j + 1 if j + 1 < c.points.shape[0] else 0
-    offset = beside(x, y, c.points, j, t)
+    offset = lateral_offset(x, y, c.points, j, t)
     left = c.left_width[j] + t * (c.left_width[following] - c.left_width[j])
     right = c.right_width[j] + t * (c.right_width[following] - c.right_width[j])
     return bool(offset > left or offset < -right)
@@ -167,14 +167,14 @@ def all_outside(
     return True
 
 
-def note(rows: Any, count: int, kind: int, car: int, number: int, share: float) -> int:
-    """Write a row of what was found; return the number of rows."""
+def add_event(rows: Any, count: int, kind: int, car: int, number: int, share: float) -> int:
+    """Write an event; return the number of events."""
     rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = kind, car, number, share
     return count + 1
 
 
-def follow(px: float, py: float, table: Any, i: int, c: TimedCourse, cell: float) -> tuple[int, float]:
-    """Find the foremost point of a car on the middle line, and its progress; return the segment and the share of it."""
+def update_progress(px: float, py: float, table: Any, i: int, c: TimedCourse, cell: float) -> tuple[int, float]:
+    """Locate the foremost point of a car on the middle line; return the segment and the share of it."""
     segments, length = c.points.shape[0] if c.closed else c.points.shape[0] - 1, c.along[c.along.shape[0] - 1]
     known = table[KNOWN, i] > 0.0
     lost = not known
@@ -183,23 +183,23 @@ def follow(px: float, py: float, table: Any, i: int, c: TimedCourse, cell: float
         moved = absolute(px - table[X, i]) + absolute(py - table[Y, i])
         window = min(int((REACH + moved) / cell) + 2, segments // 2)
         k, t = segment_near(px, py, c.points, k - window, 2 * window + 1, c.closed)
-        offset = beside(px, py, c.points, k, t)
+        offset = lateral_offset(px, py, c.points, k, t)
         lost = offset > c.left_width[k] + LOST or offset < -c.right_width[k] - LOST
     if lost:
         k, t = nearest_segment(px, py, c.points, c.blocks, c.closed)
     along = c.along[k] + t * (c.along[k + 1] - c.along[k]) - c.line
     if c.closed:
-        before = table[PROGRESS, i] if known else select_start(along, length)
+        before = table[PROGRESS, i] if known else initial_progress(along, length)
         along = along + length * nearest((before - along) / length)
     table[SEGMENT, i], table[PROGRESS, i] = k, along
     return k, t
 
 
-def cross_gates(
+def detect_crossings(
     px: float, py: float, vx: float, vy: float, table: Any, i: int, half: float, c: TimedCourse, dt: float,
     rows: Any, count: int,
 ) -> int:  # fmt: skip
-    """Note the gates that a car of half that width has crossed since the last tick, m."""
+    """Add the gates that a car of half that width (m) has crossed since the last tick."""
     ox, oy = table[X, i], table[Y, i]
     hx, hy, gx, gy = dt * table[VX, i], dt * table[VY, i], dt * vx, dt * vy
     for g in range(c.gates.shape[0]):
@@ -207,56 +207,56 @@ def cross_gates(
         d0, d1 = (ox - lx) * -uy + (oy - ly) * ux, (px - lx) * -uy + (py - ly) * ux
         if d0 < 0.0 <= d1:
             share = crossing(d0, d1, hx * -uy + hy * ux, gx * -uy + gy * ux)
-            at_x, at_y = place_between(ox, px, hx, gx, share), place_between(oy, py, hy, gy, share)
+            at_x, at_y = interpolate(ox, px, hx, gx, share), interpolate(oy, py, hy, gy, share)
             across = (at_x - lx) * ux + (at_y - ly) * uy
             if -half <= across <= width + half:
-                count = note(rows, count, CROSSED, i, g, share)
+                count = add_event(rows, count, CROSSED, i, g, share)
     return count
 
 
-def add_up(px: float, py: float, table: Any, i: int, c: TimedCourse) -> None:
+def accumulate_turns(px: float, py: float, table: Any, i: int, c: TimedCourse) -> None:
     """Add the turns about the circles of a skidpad, and the way after the finish, since the last tick."""
     ox, oy = table[X, i], table[Y, i]
     if c.circles.shape[0] > 1:
-        table[LEFT_TURN, i] += turned(ox, oy, px, py, c.circles[0, 0], c.circles[0, 1])
-        table[RIGHT_TURN, i] += turned(ox, oy, px, py, c.circles[1, 0], c.circles[1, 1])
+        table[LEFT_TURN, i] += turn_angle(ox, oy, px, py, c.circles[0, 0], c.circles[0, 1])
+        table[RIGHT_TURN, i] += turn_angle(ox, oy, px, py, c.circles[1, 0], c.circles[1, 1])
     if table[STATUS, i] == FINISHED:
         table[AFTER, i] += sqrt((px - ox) * (px - ox) + (py - oy) * (py - oy))
 
 
-def compare(table: Any, i: int, limits: TimingLimits, time: float, rows: Any, count: int) -> int:
-    """Note a car that has stopped, has not stopped in time, or is late."""
+def check_limits(table: Any, i: int, limits: TimingLimits, time: float, rows: Any, count: int) -> int:
+    """Add a car that has stopped, has not stopped in time, or is late."""
     status = table[STATUS, i]
     if status == FINISHED:
         vx, vy = table[VX, i], table[VY, i]
         if vx * vx + vy * vy < AT_REST_SPEED * AT_REST_SPEED:
-            count = note(rows, count, AT_REST, i, 0, 1.0)
+            count = add_event(rows, count, AT_REST, i, 0, 1.0)
         elif table[AFTER, i] > limits.stop_distance:
-            count = note(rows, count, TOO_FAR, i, 0, 1.0)
+            count = add_event(rows, count, TOO_FAR, i, 0, 1.0)
     late = status == RUNNING and time - table[STARTED, i] > limits.time_limit
     if late or (status == WAITING and time > limits.start_limit):
-        count = note(rows, count, LATE, i, 0, 1.0)
+        count = add_event(rows, count, LATE, i, 0, 1.0)
     return count
 
 
-def leave(
+def detect_leaving(
     x: float, y: float, cos: float, sin: float, table: Any, shape: Any, i: int, c: TimedCourse, k: int, t: float,
     cell: float, rows: Any, count: int,
 ) -> int:  # fmt: skip
-    """Note a car whose last wheel has left the track; most are far from the boundaries."""
-    far = absolute(beside(x, y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
+    """Add a car whose last wheel has left the track; most are far from the boundaries."""
+    far = absolute(lateral_offset(x, y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
     inside = far + shape[FRONT_TRACK, i] < c.left_width[k] and far + shape[FRONT_TRACK, i] < c.right_width[k]
     out = not inside and all_outside(x, y, cos, sin, shape, i, c, k, cell)
     if out and table[OUTSIDE, i] == 0.0:
-        count = note(rows, count, LEFT_TRACK, i, 0, 1.0)
+        count = add_event(rows, count, LEFT_TRACK, i, 0, 1.0)
     table[OUTSIDE, i] = 1.0 if out else 0.0
     return count
 
 
-def touch_cones(
+def detect_cone_contacts(
     x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: TimedCourse, hit: Any, rows: Any, count: int
 ) -> int:
-    """Note the cones under the outline of a car that were not touched before."""
+    """Add the cones under the outline of a car that were not touched before."""
     bx, by = x + shape[CENTRE, i] * cos, y + shape[CENTRE, i] * sin
     half_length, half_width = shape[HALF_LENGTH, i], shape[HALF_WIDTH, i]
     radius = half_length + half_width
@@ -268,11 +268,11 @@ def touch_cones(
             left -= clamp(left, -half_width, half_width)
             if ahead * ahead + left * left <= base * base:
                 hit[j] = 1
-                count = note(rows, count, CONE_TOUCHED, i, j, 1.0)
+                count = add_event(rows, count, CONE_TOUCHED, i, j, 1.0)
     return count
 
 
-def look(
+def detect_events(
     poses: Any,
     shape: Any,
     table: Any,
@@ -283,7 +283,7 @@ def look(
     dt: float,
     rows: Any,
 ) -> int:
-    """Follow all cars from the last tick to this one; return the number of rows of `rows`.
+    """Follow all cars from the last tick to this one; return the number of events in `rows`.
 
     `poses` (13, n) have the rows of Pose, NaN for cars that are not there; `hit` (c,) marks cones that were touched.
     """
@@ -298,7 +298,7 @@ def look(
         level = sqrt(cos * cos + sin * sin)
         speed = poses[7, i] + poses[8, i] + poses[12, i]
         if not absolute(x + y + level + speed) < 1e18:
-            count = note(rows, count, BROKEN, i, 0, 1.0)
+            count = add_event(rows, count, BROKEN, i, 0, 1.0)
             continue
         if level > 1e-9:
             cos, sin = cos / level, sin / level
@@ -307,28 +307,28 @@ def look(
         nose = table[POINT, i]
         px, py = x + nose * cos, y + nose * sin
         vx, vy = poses[7, i] - poses[12, i] * nose * sin, poses[8, i] + poses[12, i] * nose * cos
-        k, t = follow(px, py, table, i, c, cell)
+        k, t = update_progress(px, py, table, i, c, cell)
         if table[KNOWN, i] > 0.0:
-            count = cross_gates(px, py, vx, vy, table, i, shape[HALF_WIDTH, i], c, dt, rows, count)
-            add_up(px, py, table, i, c)
+            count = detect_crossings(px, py, vx, vy, table, i, shape[HALF_WIDTH, i], c, dt, rows, count)
+            accumulate_turns(px, py, table, i, c)
         table[X, i], table[Y, i], table[VX, i], table[VY, i], table[KNOWN, i] = px, py, vx, vy, 1.0
         if status == RUNNING:
-            count = leave(x, y, cos, sin, table, shape, i, c, k, t, cell, rows, count)
-        count = compare(table, i, limits, time, rows, count)
-        count = touch_cones(x, y, cos, sin, shape, i, c, hit, rows, count)
+            count = detect_leaving(x, y, cos, sin, table, shape, i, c, k, t, cell, rows, count)
+        count = check_limits(table, i, limits, time, rows, count)
+        count = detect_cone_contacts(x, y, cos, sin, shape, i, c, hit, rows, count)
     return count
 
 
-def select_start(along: float, length: float) -> float:
+def initial_progress(along: float, length: float) -> float:
     """Return the first progress of a car on a closed track: negative where it stands before the line."""
     return along - length * nearest(along / length)
 
 
-look_at_cars = routine(look)
+detect_race_events = routine(detect_events)
 
 
-def most_found(cars: int, gates: int, cones: int) -> int:
-    """Return how many rows `look` may write in a tick."""
+def most_events(cars: int, gates: int, cones: int) -> int:
+    """Return the largest number of events of a tick."""
     return cars * (gates + 4) + cones
 
 

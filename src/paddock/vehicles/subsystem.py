@@ -7,7 +7,6 @@ A model without such a function is compiled as before.
 
 import dis
 import linecache
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, signature
@@ -16,9 +15,10 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from paddock.compute.twin import reached
 from paddock.errors import CodeError, InvalidValueError, PaddockError, code_error, code_place, unknown_name
-from paddock.world.columns import Column, Pose
+from paddock.world.columns import Column, Pose, named_tuple
 
 NUMBERS = (float, int)
+UNDEFINED = object()  # in place of a result: a division by zero, or a root of a negative number
 
 
 def checked_part(
@@ -56,9 +56,9 @@ def checked_arguments(
 
 
 @cache
-def _with_defaults(function: FunctionType, given: tuple[tuple[str, float], ...]) -> FunctionType:
+def _with_defaults(function: FunctionType, chosen: tuple[tuple[str, float], ...]) -> FunctionType:
     """Return the function with other defaults; equal values return the same object, and so share kernels."""
-    values = {name: float(value) for name, value in given}
+    values = {name: float(value) for name, value in chosen}
     parameters = signature(function).parameters.values()
     placed = [
         parameter
@@ -95,18 +95,23 @@ def _check_result(function: Callable[..., Any], stands_for: Callable[..., Any], 
     hints = get_type_hints(stands_for)
     returned = hints.pop("return")
     names = list(signature(stands_for).parameters)
-    try:
-        result = function(*(_example(hints[name]) for name in names))
-    except PaddockError:
-        raise
-    except (ArithmeticError, ValueError):  # compiled code returns NaN there
-        return
-    except Exception as error:
-        raise code_error(error) from error
-    if not _fits(result, returned):
+    result = _called(function, *(_example(hints[name]) for name in names))
+    if result is not UNDEFINED and not _fits(result, returned):
         code = function.__code__
         where = code_place(code.co_filename, code.co_firstlineno)
         raise CodeError(f"{where}: {code.co_name}() must return {_named(returned)} as {what}, not {result!r:.100}")
+
+
+def _called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function in plain Python; UNDEFINED where compiled code returns NaN."""
+    try:
+        return function(*arguments)
+    except PaddockError:
+        raise
+    except (ArithmeticError, ValueError):
+        return UNDEFINED
+    except Exception as error:
+        raise code_error(error) from error
 
 
 def _example(kind: Any) -> Any:
@@ -124,6 +129,10 @@ def _fits(value: Any, kind: Any) -> bool:
     if getattr(kind, "__origin__", None) is tuple:
         parts = kind.__args__
         return type(value) is tuple and len(value) == len(parts) and all(map(_fits, value, parts))
+    return _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
     return hasattr(value, "__float__") and not isinstance(value, bool)
 
 
@@ -179,15 +188,10 @@ def checked_actuators(
     if len(memory) > MOST:
         raise InvalidValueError(f"{what}: a memory has at most {MOST} values, not {len(memory)}")
     fitted = checked_arguments(function, ARGUMENTS, what, defaults)
-    sample = _sample(extended(state, tuple(memory.items())))
-    try:
-        result = fitted(_sample(command), sample, _sample(parameters), 0.01)
-    except (ArithmeticError, ValueError):  # compiled code returns NaN there
+    larger = extended(state, tuple(memory.items()))
+    result = _called(fitted, _example(command), _example(larger), _example(parameters), 0.01)
+    if result is UNDEFINED:
         return fitted
-    except PaddockError:
-        raise
-    except Exception as error:
-        raise code_error(error) from error
     parts = (result,) if not memory else tuple(result) if type(result) is tuple else ()
     if len(parts) != 1 + len(memory) or not isinstance(parts[0], command) or not all(map(_is_number, parts[1:])):
         code = fitted.__code__
@@ -197,25 +201,14 @@ def checked_actuators(
     return fitted
 
 
-def _is_number(value: Any) -> bool:
-    return hasattr(value, "__float__") and not isinstance(value, bool)
-
-
-def _sample(tuple_class: Any) -> Any:
-    return tuple_class(*(tuple_class._field_defaults.get(name, 1.0) for name in tuple_class._fields))
-
-
 @cache
 def extended(state: Any, memory: tuple[tuple[str, float], ...]) -> type:
     """Return the state with a column for each value of a memory; its default is the value at the start."""
-    defaults = (*state._field_defaults.values(), *(float(value) for _, value in memory))
-    names = (*state._fields, *(name for name, _ in memory))
-    made = namedtuple(state.__name__, names, defaults=defaults)  # type: ignore[misc]
-    hints = get_type_hints(state, include_extras=True)
     own = {name: Annotated[float, Column("", "memory of the actuators")] for name, _ in memory}
-    made.__annotations__ = {**{name: hints[name] for name in state._fields}, **own}
+    defaults = state._field_defaults | {name: float(value) for name, value in memory}
+    made = named_tuple(state.__name__, get_type_hints(state, include_extras=True) | own, defaults)
     made.__module__, made.__qualname__ = state.__module__, state.__qualname__
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 @cache

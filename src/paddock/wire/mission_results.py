@@ -1,11 +1,12 @@
-"""The state of a mission at one tick, as local simulations and clients return it, and its form on the wire."""
+"""The state of a mission at one tick: what local simulations and clients return, and what pages show."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Place = tuple[float, float]  # x, y in m
 
 
 class LogEntry(NamedTuple):
@@ -64,3 +65,50 @@ class MissionView(NamedTuple):
     finished: bool
     metrics: dict[str, Any]
     log: tuple[LogEntry, ...]
+
+
+TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
+MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted", "missing"]
+
+
+class TaskTree(TypedDict):
+    """A task. `move_task` sets x and y; the outline is a point, a line or a closed ring."""
+
+    name: str
+    kind: str
+    state: TaskState
+    x: float
+    y: float
+    heading: float | None
+    outline: list[Place]
+    vehicle: str | None
+    reason: str
+
+
+class ZoneTree(TypedDict):
+    """A no-fly zone: a closed ring, its floor and its ceiling in m."""
+
+    name: str
+    outline: list[Place]
+    floor: float | None
+    ceiling: float | None
+
+
+class MemberTree(TypedDict):
+    """A vehicle of the mission: m travelled, range in m, and the tasks ahead."""
+
+    id: int | None
+    name: str
+    status: MemberStatus
+    travelled: float
+    range: float | None
+    tasks: list[str]
+
+
+class MissionTree(TypedDict):
+    """A mission; its base is x, y, z in m and the heading in rad."""
+
+    tasks: list[TaskTree]
+    zones: list[ZoneTree]
+    members: list[MemberTree]
+    base: list[float]

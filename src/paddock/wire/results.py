@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, Ty
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.wire.mission_results import MissionTree, Place
+
 Range = tuple[int, int]  # first and count of consecutive numbers
 Point = tuple[float, float, float]  # x, y, z in m
-Place = tuple[float, float]  # x, y in m
 Quaternion = tuple[float, float, float, float]  # x, y, z, w
 
 
@@ -437,53 +438,6 @@ class BehaviourOverride(NamedTuple):
     ids: Annotated[NDArray[np.int64], ArrayInJson(list[Range])]
     behaviour: str
     options: dict[str, Any]
-
-
-TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
-MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted", "missing"]
-
-
-class TaskTree(TypedDict):
-    """A task. `move_task` sets x and y; the outline is a point, a line or a closed ring."""
-
-    name: str
-    kind: str
-    state: TaskState
-    x: float
-    y: float
-    heading: float | None
-    outline: list[Place]
-    vehicle: str | None
-    reason: str
-
-
-class ZoneTree(TypedDict):
-    """A no-fly zone: a closed ring, its floor and its ceiling in m."""
-
-    name: str
-    outline: list[Place]
-    floor: float | None
-    ceiling: float | None
-
-
-class MemberTree(TypedDict):
-    """A vehicle of the mission: m travelled, range in m, and the tasks ahead."""
-
-    id: int | None
-    name: str
-    status: MemberStatus
-    travelled: float
-    range: float | None
-    tasks: list[str]
-
-
-class MissionTree(TypedDict):
-    """A mission; its base is x, y, z in m and the heading in rad."""
-
-    tasks: list[TaskTree]
-    zones: list[ZoneTree]
-    members: list[MemberTree]
-    base: list[float]
 
 
 class ProblemTree(TypedDict):

@@ -96,8 +96,8 @@ def parse_tir(text: str, name: str) -> TirFile:
     section = ""
     for at, line in enumerate(text.splitlines(), 1):
         where, bare = f"{name}:{at}", re.split(r"[$!]", line, maxsplit=1)[0].strip()
-        if found := SECTION.match(bare):
-            section = found[1].upper().replace(" ", "_")
+        if match := SECTION.match(bare):
+            section = match[1].upper().replace(" ", "_")
         elif "=" in bare and section:
             key, _, value = (part.strip() for part in bare.partition("="))
             key = key.upper()

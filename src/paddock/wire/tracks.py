@@ -249,8 +249,8 @@ class _Document:
     def error(self, path: KeyPath, message: str, key: bool = False) -> TrackFileError:
         return TrackFileError(f"{(self.marks.at_key if key else self.marks.at)(path)}: {printable(message)}")
 
-    def check_keys(self, given: Mapping[str, Any], known: Sequence[str], path: KeyPath) -> None:
-        for key in given:
+    def check_keys(self, tree: Mapping[str, Any], known: Sequence[str], path: KeyPath) -> None:
+        for key in tree:
             if key not in known:
                 raise self.error((*path, key), f"unknown key {key[:60]!r}; {suggestion(key, known)}", key=True)
 
@@ -362,27 +362,27 @@ def read_lanes(text: str, name: str) -> TrackFile:
 
 
 def _pose(doc: _Document, value: Any, path: KeyPath) -> tuple[Any, Any]:
-    given = doc.mapping(value, path)
-    doc.check_keys(given, ("position", "orientation"), path)
-    if "position" not in given:
+    tree = doc.mapping(value, path)
+    doc.check_keys(tree, ("position", "orientation"), path)
+    if "position" not in tree:
         raise doc.error(path, "missing key 'position': [x, y, z]")
-    position = doc.numbers(given["position"], (*path, "position"), "x, y, z", 2, 3)
-    turned = given.get("orientation", [0.0, 0.0, 0.0])
+    position = doc.numbers(tree["position"], (*path, "position"), "x, y, z", 2, 3)
+    turned = tree.get("orientation", [0.0, 0.0, 0.0])
     orientation = doc.numbers(turned, (*path, "orientation"), "roll, pitch, yaw", 3)
     return (*position, 0.0)[:3], orientation
 
 
 def _item(doc: _Document, value: Any, path: KeyPath) -> tuple[tuple[float, ...], str]:
-    given = doc.mapping(value, path)
-    doc.check_keys(given, ("position", "class"), path)
+    tree = doc.mapping(value, path)
+    doc.check_keys(tree, ("position", "class"), path)
     for key, form in (("position", "[x, y, z]"), ("class", "blue, yellow, small-orange, big-orange, ...")):
-        if key not in given:
+        if key not in tree:
             raise doc.error(path, f"missing key {key!r}: {form}")
-    class_, known = given["class"], (*CLASSES, *OTHER_CLASSES)
+    class_, known = tree["class"], (*CLASSES, *OTHER_CLASSES)
     if class_ not in known:
         message = f"unknown class {class_!r:.60}; {suggestion(str(class_), known)}"
         raise doc.error((*path, "class"), message)
-    position = doc.numbers(given["position"], (*path, "position"), "x, y, z", 2, 3)
+    position = doc.numbers(tree["position"], (*path, "position"), "x, y, z", 2, 3)
     return (*position, 0.0)[:3], class_
 
 

@@ -13,7 +13,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from math import inf, isfinite
 from types import UnionType
@@ -25,7 +25,6 @@ from typing import (
     NamedTuple,
     Self,
     TypeVar,
-    dataclass_transform,
     get_args,
     get_origin,
     get_type_hints,
@@ -63,34 +62,55 @@ class ColumnGroup:
 
     @column_tuple
     class Battery(ColumnGroup):
-        charge: Annotated[float, Column("", "share of the capacity")]
+        charge: Annotated[float, Column("", "share of the capacity")] = 1.0
 
     @column_tuple
-    class State(Battery):  # x, charge
+    class State(Battery):  # charge, x, speed_left, speed_right
+        charge = 0.5  # another default; with an annotation, another column in its place
         x: Annotated[float, Column("m", "position east")]
+        speed: Annotated[Wheels, Column("m/s", "speed")]  # a column for each field of Wheels: left and right
     """
 
     if TYPE_CHECKING:
         _fields: ClassVar[tuple[str, ...]]
 
+        def __init__(self, *values: Any, **named: Any) -> None: ...
         def _replace(self, **changes: Any) -> Self: ...
         def _asdict(self) -> dict[str, Any]: ...
         def __iter__(self) -> Iterator[float]: ...
 
 
-@dataclass_transform(frozen_default=True)
 def column_tuple(group: type[T]) -> type[T]:
-    """Return the named tuple of a class: its own columns, then those of its bases."""
-    hints = get_type_hints(group, include_extras=True)
-    columns = {name: hints[name] for name in inspect.get_annotations(group)}
-    defaults = {name: value for name, value in vars(group).items() if name in columns}
+    """Return the named tuple of a class: the columns of its bases, in their order, then its own."""
+    columns: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for base in (base for base in group.__bases__ if base is not ColumnGroup):
-        columns = {**columns, **base.__annotations__}
-        defaults = {**defaults, **getattr(base, "_field_defaults", {})}
-    made: Any = NamedTuple(group.__name__, list(columns.items()))  # type: ignore[misc]
-    made.__new__.__defaults__, made._field_defaults = tuple(defaults.values()), defaults
+        columns |= base.__annotations__
+        defaults |= getattr(base, "_field_defaults", {})
+    hints = get_type_hints(group, include_extras=True)
+    for name in inspect.get_annotations(group):
+        kind, column = get_args(hints[name])[:2]
+        columns |= {name: hints[name]} if kind is float else _columns_per_field(name, kind, column)
+    defaults |= {name: value for name, value in vars(group).items() if name in columns}
+    made = named_tuple(group.__name__, columns, defaults)
     made.__module__, made.__doc__, made.__qualname__ = group.__module__, group.__doc__, group.__qualname__
-    return made  # type: ignore[return-value]
+    return made  # type: ignore[no-any-return]
+
+
+def named_tuple(name: str, columns: Mapping[str, Any], defaults: Mapping[str, Any]) -> Any:
+    """Return the named tuple class of these columns: name -> Annotated[float, Column(...)]."""
+    made: Any = NamedTuple(name, list(columns.items()))  # type: ignore[misc]
+    made._field_defaults = {name: defaults[name] for name in columns if name in defaults}
+    made.__new__.__defaults__ = tuple(made._field_defaults.values())
+    return made
+
+
+def _columns_per_field(name: str, kind: type, column: Column) -> dict[str, Any]:
+    """Return a column for each field of a named tuple, whose columns say where it is: `front left wheel`."""
+    return {
+        f"{name}_{part.name}": Annotated[float, replace(column, meaning=f"{part.meaning}: {column.meaning}")]
+        for part in columns_of(kind)
+    }
 
 
 @cache

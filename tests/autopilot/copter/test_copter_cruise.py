@@ -46,9 +46,9 @@ def fly(row: np.ndarray, slots: int, position: tuple[float, float] = (0.0, 0.0))
     asked = []
     for k in range(slots):
         status[0, DECIDED], status[0, NOW] = k * 20_000.0, (k + 1) * 20_000.0
-        asks = np.zeros(1, np.int64)
-        copter_cruise.cruise(np.array([0]), status, row[None], estimate, asks)
-        asked.append(int(asks[0]))
+        requests = np.zeros(1, np.int64)
+        copter_cruise.cruise(np.array([0]), status, row[None], estimate, requests)
+        asked.append(int(requests[0]))
     return asked
 
 

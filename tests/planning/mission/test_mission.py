@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import asin, inf, pi
+from typing import Any
 
 import numpy as np
 import pytest
@@ -311,6 +312,19 @@ def test_tasks_keep_their_order_in_an_archive() -> None:
     assert list(restored.tasks) == list(mission.tasks) == names
     with pytest.raises(InvalidValueError, match="two tasks have the same name"):
         load(restored, {**saved, "tasks": [saved["tasks"][0], *saved["tasks"][:2]]})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"damage": "x"}, {"remove_task": "x"}, {"move_task": ["x", 0.0, 0.0]}, {"damage": 3}, {"move_task": "p"}]
+)
+def test_saved_requests_that_name_nothing_are_refused(wrong: dict[str, Any]) -> None:
+    mission = mission_of([drone()], [point("p", 300.0)])
+    mission.move_task("p", 200.0, 0.0)
+    saved = unpack(pack(save(mission)))
+    load(mission, saved)
+    assert mission.queue[0].move_task == ("p", 200.0, 0.0)
+    with pytest.raises(InvalidValueError, match="request"):
+        load(mission, {**saved, "queue": [{"at": 0.0, **wrong}]})
 
 
 def test_simultaneous_failures_are_all_causes() -> None:

@@ -14,6 +14,7 @@ from paddock.planning.geometry.shapes import PointShape
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import MethodResult, find_method
 from paddock.planning.solver.methods.clustered_greedy import clusters_of
+from paddock.planning.solver.planner import revise, solve
 from paddock.planning.solver.problem import Problem, Task, Vehicle
 
 
@@ -150,5 +151,6 @@ def test_a_new_vehicle_takes_over_part_of_the_longest_tour() -> None:
 
 @pytest.mark.parametrize("vehicles", [0, 1])
 def test_no_tasks(vehicles: int) -> None:
-    assert solved(fleet([], vehicles)).orders == [[]] * vehicles
-    assert revised(fleet([], vehicles), [[]] * vehicles).orders == [[]] * vehicles
+    empty = fleet([], vehicles)
+    plans = solve(empty, "clustered_greedy"), revise(Costs(empty), "clustered_greedy", {}, [[]] * vehicles, {})
+    assert [[route.tasks for route in plan.routes] for plan in plans] == [[()] * vehicles] * 2

@@ -41,7 +41,7 @@ METHODS = {
     "clustered_greedy": {},
     "local_search": {},
 }
-LONG = ("annealing", "routing", "cbba", "hungarian")  # compiled for wind here only
+LONG = ("annealing", "routing", "cbba", "hungarian", "auction")  # compiled for wind here only
 
 
 def aircraft(name: str = "a", range_: float = 11_000.0, z: float = 100.0) -> Vehicle:
@@ -281,6 +281,11 @@ def air_metres(path: Path, wind: tuple[float, float]) -> float:
     return float(np.hypot(*air.T).sum())
 
 
+def with_range(costs: Costs, metres: float) -> Costs:
+    """The costs of the same tasks for a vehicle of another range."""
+    return Costs(replace(costs.problem, vehicles=(replace(costs.problem.vehicles[0], range=metres),)))
+
+
 HARD = (54, 58, 1)  # where ways over bends alone were up to 45 % longer than the paths
 
 
@@ -311,10 +316,16 @@ def test_tours_with_any_heading_cost_what_is_flown(wind: tuple[float, float], se
     costs, order = tour_beside_zones(seed, wind, free=True)
     flown = air_metres(route_of(costs, 0, order).path, wind)
     assert costs.tour(0, order)[0] == pytest.approx(flown, rel=0.001)
-    who = replace(costs.problem.vehicles[0], range=1.002 * flown)
-    tight = Costs(replace(costs.problem, vehicles=(who,)))
-    assert tight.fits(0, order) and len(polished(tight, [order], 200)[0]) == 6
-    assert not Costs(replace(costs.problem, vehicles=(replace(who, range=0.998 * flown),))).fits(0, order)
+    assert with_range(costs, 1.002 * flown).fits(0, order)
+    assert not with_range(costs, 0.998 * flown).fits(0, order)
+
+
+@pytest.mark.slow  # compiles the search for wind
+@pytest.mark.parametrize(("wind", "seed"), BETWEEN)
+def test_a_search_keeps_tours_with_any_heading_within_their_range(wind: tuple[float, float], seed: int) -> None:
+    costs, order = tour_beside_zones(seed, wind, free=True)
+    flown = air_metres(route_of(costs, 0, order).path, wind)
+    assert len(polished(with_range(costs, 1.002 * flown), [order], 200)[0]) == 6
 
 
 def test_a_zone_needs_a_floor_below_its_ceiling() -> None:
@@ -422,7 +433,9 @@ def test_the_metres_of_a_reason_are_the_range_that_is_enough(wind: tuple[float, 
         assert [route.flown for route in plan.routes if route.legs] == pytest.approx([metres] * done, abs=0.5)
 
 
-@pytest.mark.parametrize("method", ["greedy", "hungarian", "clustered_greedy", "local_search"])
+@pytest.mark.parametrize(
+    "method", ["greedy", "clustered_greedy", "local_search", pytest.param("hungarian", marks=pytest.mark.slow)]
+)
 def test_tasks_beside_zones_are_done_in_wind(method: str) -> None:
     """One is 17 m from a mast: with most headings there is no room for a turn after it."""
     zones = (WALL, CircleZone("tower", -900.0, 500.0, 250.0), CircleZone("mast", 700.0, 600.0, 60.0))

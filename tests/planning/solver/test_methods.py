@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from paddock.planning.geometry.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import MethodResult, find_method
-from paddock.planning.solver.planner import build
+from paddock.planning.solver.planner import build, run_method
 from paddock.planning.solver.problem import Problem, Task, Vehicle
 
 METHODS = ["annealing", "auction", "cbba", "clustered_greedy", "greedy", "hungarian", "local_search"]
@@ -49,7 +49,7 @@ def random_problem(seed: int, vehicles: int, tasks: int, **fields: object) -> Pr
 
 def answer(costs: Costs, name: str) -> MethodResult:
     method = find_method(name)
-    return method.solve(costs, method.read(FEW.get(name, {})), lambda share: None)
+    return run_method(method, method.read(FEW.get(name, {})), costs, lambda share: None)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -98,7 +98,7 @@ def test_the_configured_address_needs_no_subscription(serve: type[Any]) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as seat:
         seat.bind(("127.0.0.1", 0))
         seat.settimeout(10.0)
-        cars = {"name": "cars", "count": 3, "model": "car.kinematic", "spawn": {"grid": {"spacing": 9}}}
+        cars = {"name": "cars", "count": 3, "model": "car.bicycle", "spawn": {"grid": {"spacing": 9}}}
         scenario = {"clock": {"rate": 100}, "vehicles": [{**cars, "spread": {"mass": 0.1, "wheel_radius": 0.2}}]}
         with serve(scenario, state=f"127.0.0.1:{seat.getsockname()[1]}", rate=100.0) as serving:
             assert serving.eventually(lambda: (serving.sim.step(1), serving.count("publishes"))[1] > 0)

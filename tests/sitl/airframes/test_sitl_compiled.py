@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paddock.autopilot.vehicle_data import COLUMN, TRUTH, blank_sensors
-from paddock.sitl.adapter_link import hold_invalid, note_news
+from paddock.sitl.adapter_link import hold_invalid, mark_updates
 from paddock.sitl.adapters.world import limit_actuators, same_values
 from paddock.sitl.airframes import power_of
 from paddock.sitl.equipment import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, copy_truth
@@ -43,10 +43,10 @@ def test_the_same_numbers() -> None:
 
 def test_rows_with_later_times_are_news() -> None:
     sensors = np.array([[5.0, 1.0], [7.0, 1.0], [3.0, 1.0]])
-    for run in (note_news, note_news.plain):
-        newest, news = np.array([5.0, 6.0, -1.0]), np.ones(3, np.bool_)
-        assert run(sensors, newest, news) == 2
-        assert news.tolist() == [False, True, True] and newest.tolist() == [5.0, 7.0, 3.0]
+    for run in (mark_updates, mark_updates.plain):
+        newest, updated = np.array([5.0, 6.0, -1.0]), np.ones(3, np.bool_)
+        assert run(sensors, newest, updated) == 2
+        assert updated.tolist() == [False, True, True] and newest.tolist() == [5.0, 7.0, 3.0]
 
 
 def test_rows_that_are_not_finite_hold_the_good_ones() -> None:

@@ -132,7 +132,8 @@ def test_an_exception_of_an_autopilot_stops_the_run_with_fallback_stop(
             raise OSError("gone")
 
     bridge.register(simulator())
-    bridge.spawn(rover(1), Bad(), "sim").policy = TimeoutPolicy(0.03, Fallback.STOP)
+    bridge.spawn(rover(1), Bad(), "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.STOP)
     with pytest.raises(BridgeStoppedError, match="stub autopilot failed with OSError: gone; stopped as configured"):
         step(bridge)
 
@@ -147,7 +148,8 @@ def test_a_stop_logs_an_event(bridge: Any, simulator: Any, autopilot: Any, step:
     assert [event.kind for event in bridge.events] == ["timeout"]
     slow.answers = True
     mute = autopilot()
-    bridge.spawn(rover(1), mute, "slow").policy = TimeoutPolicy(0.03, Fallback.STOP)
+    bridge.spawn(rover(1), mute, "slow")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.STOP)
     mute.silent = True
     with pytest.raises(BridgeStoppedError):
         step(bridge)

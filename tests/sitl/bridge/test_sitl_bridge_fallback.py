@@ -30,7 +30,8 @@ def test_in_lockstep_the_world_waits_for_the_answer(bridge: Any, simulator: Any,
     bridge.register(simulator())
     late = autopilot((1.0, 1.0))
     late.silent_for = 1
-    bridge.spawn(rover(1), late, "sim").policy = TimeoutPolicy(30.0)
+    bridge.spawn(rover(1), late, "sim")
+    bridge.policy = TimeoutPolicy(30.0)
     step(bridge, 2)
     assert late.times == [0, 20] and len(bridge.events) == 0
     assert bridge.vehicles[0].sensors.true_north == pytest.approx(0.04)  # driven from the first step on
@@ -42,7 +43,8 @@ def test_an_autopilot_that_never_connected_is_not_waited_for(
     bridge.register(simulator())
     absent = autopilot(live=False)
     absent.silent = True
-    bridge.spawn(rover(1), absent, "sim").policy = TimeoutPolicy(30.0)
+    bridge.spawn(rover(1), absent, "sim")
+    bridge.policy = TimeoutPolicy(30.0)
     bridge.spawn(rover(2), autopilot(), "sim")
     step(bridge, 5)
     assert set(absent.waits) == {0.0} and absent.times == [0, 20, 40, 60, 80]
@@ -57,7 +59,8 @@ def test_free_run_continues_with_held_actuators_until_it_answers_again(
 ) -> None:
     bridge.register(simulator())
     lost = autopilot((0.5, 0.5))
-    bridge.spawn(rover(1), lost, "sim").policy = TimeoutPolicy(0.03, Fallback.FREE_RUN)
+    bridge.spawn(rover(1), lost, "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.FREE_RUN)
     bridge.spawn(rover(2), autopilot(), "sim")
     step(bridge, 5)
     lost.silent = True
@@ -78,7 +81,8 @@ def test_free_run_continues_with_held_actuators_until_it_answers_again(
 def test_hold_stops_time_until_the_answer(bridge: Any, simulator: Any, autopilot: Any, step: Any, ticking: Any) -> None:
     bridge.register(simulator())
     held = autopilot()
-    bridge.spawn(rover(1), held, "sim").policy = TimeoutPolicy(0.03, Fallback.HOLD)
+    bridge.spawn(rover(1), held, "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.HOLD)
     step(bridge, 3)
     held.silent = True
     thread = ticking(bridge, 80_000)
@@ -95,7 +99,8 @@ def test_a_waiting_run_can_be_stopped_and_continued(
 ) -> None:
     bridge.register(simulator())
     held, other = autopilot(), autopilot()
-    bridge.spawn(rover(1), held, "sim").policy = TimeoutPolicy(0.03, Fallback.HOLD)
+    bridge.spawn(rover(1), held, "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.HOLD)
     bridge.spawn(rover(2), other, "sim")
     held.silent = True
     thread = ticking(bridge)
@@ -112,7 +117,8 @@ def test_stop_ends_the_run_with_one_line(bridge: Any, simulator: Any, autopilot:
     bridge.register(simulator())
     mute = autopilot()
     mute.silent = True
-    bridge.spawn(rover(1), mute, "sim").policy = TimeoutPolicy(0.03, Fallback.STOP)
+    bridge.spawn(rover(1), mute, "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.STOP)
     line = r"vehicle 1 'r1' \(stub\): no answer within 0.03 s: the stub is silent; stopped as configured"
     with pytest.raises(BridgeStoppedError, match=line):
         step(bridge)
@@ -121,7 +127,8 @@ def test_stop_ends_the_run_with_one_line(bridge: Any, simulator: Any, autopilot:
 def test_a_waiting_run_can_be_reset(bridge: Any, simulator: Any, autopilot: Any, step: Any, ticking: Any) -> None:
     bridge.register(simulator())
     held = autopilot()
-    bridge.spawn(rover(1), held, "sim").policy = TimeoutPolicy(0.03, Fallback.HOLD)
+    bridge.spawn(rover(1), held, "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.HOLD)
     step(bridge, 10)
     held.silent = True
     thread = ticking(bridge, 300_000)

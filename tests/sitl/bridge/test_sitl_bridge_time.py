@@ -227,7 +227,8 @@ def test_an_engine_that_stops_interrupts_the_exchange(bridge: Any, simulator: An
     bridge.register(simulator())
     mute = autopilot()
     mute.silent = True
-    bridge.spawn(rover(1), mute, "sim").policy = TimeoutPolicy(0.03, Fallback.HOLD)
+    bridge.spawn(rover(1), mute, "sim")
+    bridge.policy = TimeoutPolicy(0.03, Fallback.HOLD)
     bridge.running = lambda: bridge.counts()["timeout"] == 0
     with pytest.raises(HaltedError):
         bridge.exchange(0)

@@ -107,6 +107,14 @@ export type Kind =
   | "figures"
   | "mission";
 
+/** A mission; its base is x, y, z in m and the heading in rad. */
+export interface MissionTree {
+  tasks: readonly TaskTree[];
+  zones: readonly ZoneTree[];
+  members: readonly MemberTree[];
+  base: readonly number[];
+}
+
 /** A fleet of a roster. */
 export interface FleetTree {
   name: string;
@@ -194,15 +202,6 @@ export interface EventRecord {
   kind: string;
   subject: string;
   detail: string;
-}
-
-/** An applied action, with the fields of the engine's `Posted.to_tree()`. */
-export interface ActionRecord {
-  tick: number;
-  sequence: number;
-  source: string;
-  kind: string;
-  action: Readonly<Record<string, unknown>>;
 }
 
 /** A recording being played: simulation time of its start, position and duration, all in s; all its events. */
@@ -456,45 +455,6 @@ export interface BehaviourOverride {
   options: Readonly<Record<string, unknown>>;
 }
 
-/** A task. `move_task` sets x and y; the outline is a point, a line or a closed ring. */
-export interface TaskTree {
-  name: string;
-  kind: string;
-  state: "unassigned" | "assigned" | "started" | "completed" | "undone";
-  x: number;
-  y: number;
-  heading: number | null;
-  outline: readonly (readonly [number, number])[];
-  vehicle: string | null;
-  reason: string;
-}
-
-/** A no-fly zone: a closed ring, its floor and its ceiling in m. */
-export interface ZoneTree {
-  name: string;
-  outline: readonly (readonly [number, number])[];
-  floor: number | null;
-  ceiling: number | null;
-}
-
-/** A vehicle of the mission: m travelled, range in m, and the tasks ahead. */
-export interface MemberTree {
-  id: number | null;
-  name: string;
-  status: "idle" | "transit" | "busy" | "damaged" | "returning" | "home" | "diverted" | "missing";
-  travelled: number;
-  range: number | null;
-  tasks: readonly string[];
-}
-
-/** A mission; its base is x, y, z in m and the heading in rad. */
-export interface MissionTree {
-  tasks: readonly TaskTree[];
-  zones: readonly ZoneTree[];
-  members: readonly MemberTree[];
-  base: readonly number[];
-}
-
 /** An error of a scenario; lines and columns count from 1. */
 export interface ProblemTree {
   line: number;
@@ -649,6 +609,45 @@ export interface Notifications {
   command_refused: RefusedTree;
 }
 
+/** A task. `move_task` sets x and y; the outline is a point, a line or a closed ring. */
+export interface TaskTree {
+  name: string;
+  kind: string;
+  state: "unassigned" | "assigned" | "started" | "completed" | "undone";
+  x: number;
+  y: number;
+  heading: number | null;
+  outline: readonly (readonly [number, number])[];
+  vehicle: string | null;
+  reason: string;
+}
+
+/** A no-fly zone: a closed ring, its floor and its ceiling in m. */
+export interface ZoneTree {
+  name: string;
+  outline: readonly (readonly [number, number])[];
+  floor: number | null;
+  ceiling: number | null;
+}
+
+/** A vehicle of the mission: m travelled, range in m, and the tasks ahead. */
+export interface MemberTree {
+  id: number | null;
+  name: string;
+  status: "idle" | "transit" | "busy" | "damaged" | "returning" | "home" | "diverted" | "missing";
+  travelled: number;
+  range: number | null;
+  tasks: readonly string[];
+}
+
+/** A mission; its base is x, y, z in m and the heading in rad. */
+export interface MissionTree {
+  tasks: readonly TaskTree[];
+  zones: readonly ZoneTree[];
+  members: readonly MemberTree[];
+  base: readonly number[];
+}
+
 /** A jammer at this tick. */
 export interface JammerView {
   name: string;
@@ -714,17 +713,6 @@ export interface ServiceTraffic {
   lost: number;
   dropped: number;
   waiting: number;
-}
-
-/** A message that a vehicle or station has received. */
-export interface Received {
-  number: number;
-  source: string;
-  data: unknown;
-  bits: number;
-  hops: number;
-  sent: number;
-  arrived: number;
 }
 
 /** A `Received` message on the wire. */

@@ -10,7 +10,7 @@ functions; `estimate` is a row of Estimate, `dt` the s since the last control pe
 
 from math import pi, radians
 
-from paddock.autopilot.estimate import ESTIMATE_COLUMN
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, GRAVITY
 from paddock.autopilot.group import ARMED, ControlRows, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import Floats
@@ -191,7 +191,6 @@ def control_rates(
 
 # position, velocity, thrust ------------------------------------------------------------------------------------------
 
-GRAVITY = 9.80665
 IDLE_SHARE = 0.02  # of full thrust: armed on the ground
 RAMP_RATE = 0.2  # 1/s: throttle ramp until the copter rises
 TAKEOFF_ACCELERATION = 0.7  # m/s2 upwards

@@ -132,9 +132,13 @@ def leg_state(
     starts = time < change
     share = select(starts, time / change, maximum(2.0 - (time - cruise) / change, 0.0))
     square = share * share
-    way = speed * change * (square * share * (1.0 - 0.5 * share))
+    distance = speed * change * (square * share * (1.0 - 0.5 * share))
     slope = speed * (6.0 * share * (1.0 - share)) / change
-    return select(starts, way, length - way), speed * (square * (3.0 - 2.0 * share)), select(starts, slope, -slope)
+    return (
+        select(starts, distance, length - distance),
+        speed * (square * (3.0 - 2.0 * share)),
+        select(starts, slope, -slope),
+    )
 
 
 def follow_legs(row: Floats, estimate: Floats, dt: float) -> None:
@@ -148,9 +152,9 @@ def follow_legs(row: Floats, estimate: Floats, dt: float) -> None:
             break
         leg = row[FIRST_LEG + j * LEG_WIDTH : FIRST_LEG + (j + 1) * LEG_WIDTH]
         leg[4] += dt
-        way, speed, acceleration = leg_state(leg[3], leg[4], leg[5], leg[6], leg[7], leg[8] > 0.0)
+        distance, speed, acceleration = leg_state(leg[3], leg[4], leg[5], leg[6], leg[7], leg[8] > 0.0)
         for k in range(3):
-            row[TRACK + k] += leg[k] * way
+            row[TRACK + k] += leg[k] * distance
             row[TRACK + 3 + k] += leg[k] * speed
             row[TRACK + 6 + k] += leg[k] * acceleration
 
@@ -164,17 +168,17 @@ def write_setpoint(row: Floats) -> None:
     row[YAW], row[YAW_RATE] = row[HEADING], row[HEADING + 1]
 
 
-def cruise_all(which: Ints, status: Floats, setpoint: Floats, estimate: Floats, asks: Ints) -> None:
-    """Fly the copters in steady flight; set in `asks` what they, and others, need in Python: 0, MODE or CHECK.
+def cruise_all(which: Ints, status: Floats, setpoint: Floats, estimate: Floats, requests: Ints) -> None:
+    """Fly the copters in steady flight; set in `requests` what they, and others, need in Python: 0, MODE or CHECK.
 
     which: rows of the arrays. status, setpoint, estimate: the arrays of the group.
     """
     for j in range(len(which)):
         k = which[j]
         row, now = setpoint[k], status[k, NOW]
-        asks[j] = MODE
+        requests[j] = MODE
         if row[STEADY] == 1.0 and now - row[SINCE] < MOST_US:
-            asks[j] = CHECK if now - row[CHECKED] >= CHECK_US else 0
+            requests[j] = CHECK if now - row[CHECKED] >= CHECK_US else 0
             dt = minimum((now - status[k, DECIDED]) * 1e-6, LONGEST_STEP)
             status[k, DECIDED] = now
             if row[LEVEL] == FOLLOW:

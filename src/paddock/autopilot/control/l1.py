@@ -6,11 +6,10 @@ Points are m north and east, velocities m/s, angles rad; `NavGains` come from NA
 from math import hypot, pi
 from typing import NamedTuple
 
-from paddock.autopilot.estimate import Point, wrap
+from paddock.autopilot.estimate import GRAVITY, Point, wrap
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.compute.scalars import asin, atan, atan2, cos, sin
 
-GRAVITY = 9.80665
 LEAST_SPEED = 1.0  # m/s over the ground
 
 

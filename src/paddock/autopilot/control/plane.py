@@ -9,13 +9,12 @@ their balance.
 import math
 from typing import NamedTuple
 
-from paddock.autopilot.estimate import ESTIMATE_COLUMN
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, GRAVITY
 from paddock.autopilot.group import ARMED, ControlRows, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import COLUMN, MOTORS, Floats
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
 
-GRAVITY = 9.80665
 LEAST_SPEED = 3.0  # m/s, lower bound of divisors
 HEIGHT_TIME = 2.0  # s: smoothing of the height demand
 LEAD_TIME = 3.0  # s of the largest climb that the height demand may run ahead

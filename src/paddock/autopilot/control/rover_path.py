@@ -7,7 +7,7 @@ from math import dist, hypot, pi, radians, remainder, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
-from paddock.autopilot.estimate import Point
+from paddock.autopilot.estimate import GRAVITY, Point
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def circle_heading(position: Point, centre: Point, radius: float, clockwise: boo
     position, centre: m. radius: m. clockwise: seen from above. distance: look-ahead, m.
     """
     north, east = position[0] - centre[0], position[1] - centre[1]
-    way, off = 1.0 if clockwise else -1.0, hypot(north, east) - radius
-    return atan2(east, north) + way * (0.5 * pi + atan2(off, distance))
+    sign, radial_error = 1.0 if clockwise else -1.0, hypot(north, east) - radius
+    return atan2(east, north) + sign * (0.5 * pi + atan2(radial_error, distance))
 
 
 def point_ahead(position: Point, heading: float, distance: float) -> Point:
@@ -100,7 +100,6 @@ def point_ahead(position: Point, heading: float, distance: float) -> Point:
     return position[0] + distance * cos(heading), position[1] + distance * sin(heading)
 
 
-GRAVITY = 9.80665
 STANDING = 0.2  # m/s: slow enough to pivot
 PIVOTED = radians(5.0)  # heading error at which pivoting ends
 STOP_RADIUS = 0.1  # m: arrival radius where the rover stops
@@ -168,8 +167,8 @@ class RoverDriver:
 
     def stopping_point(self) -> Point:
         """Return where the rover stops if it brakes now."""
-        way = self.speed * abs(self.speed) / (2.0 * self._deceleration)
-        return point_ahead(self.position, self.yaw, way)
+        braking_distance = self.speed * abs(self.speed) / (2.0 * self._deceleration)
+        return point_ahead(self.position, self.yaw, braking_distance)
 
     def set_rates(self, speed: float, turn_rate: float) -> None:
         """Drive at m/s and turn at rad/s (clockwise)."""

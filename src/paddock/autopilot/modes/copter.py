@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from paddock.autopilot.contract import Held, Mode
 from paddock.autopilot.control.copter_path import LegLimits, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
+from paddock.autopilot.guided import STALE_US
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.telemetry import Landed
 from paddock.compute.scalars import atan2, cos, sin
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from paddock.autopilot.vehicle_types import Copter
 
 STICK_DEADBAND = 0.05
-STALE_US = 3_000_000  # age at which sticks and targets expire
 FACING_DISTANCE = 3.0  # m: closer to a position the heading is kept
 NEUTRAL = Sticks(throttle=0.5)  # sticks without RC input: mid throttle holds the altitude
 
@@ -360,10 +360,10 @@ class Orbit:
         self._rate = step_towards(self._rate, rate, SPIN_UP * level.acceleration / self.radius * dt)
         self._angle += self._rate * dt
         c, s = cos(self._angle), sin(self._angle)
-        speed, pull = self.radius * self._rate, self.radius * self._rate * self._rate
+        speed, centripetal = self.radius * self._rate, self.radius * self._rate * self._rate
         # close the remaining gap to the circle gradually
         gap_north, gap_east = self.north + self.radius * c - track.north, self.east + self.radius * s - track.east
         near = min(1.0, 2.0 * dt)
-        track.vn, track.ve, track.an, track.ae = -speed * s, speed * c, -pull * c, -pull * s
+        track.vn, track.ve, track.an, track.ae = -speed * s, speed * c, -centripetal * c, -centripetal * s
         track.north += track.vn * dt + (gap_north - track.vn * dt) * near
         track.east += track.ve * dt + (gap_east - track.ve * dt) * near

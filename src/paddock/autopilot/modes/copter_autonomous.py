@@ -6,10 +6,10 @@ from math import dist, hypot, isnan, nan, radians
 from paddock.autopilot.contract import MissionMode
 from paddock.autopilot.control.copter_path import CopterLegs, SplineLeg, onwards
 from paddock.autopilot.estimate import Ned
-from paddock.autopilot.guided import GuidedTarget
+from paddock.autopilot.guided import STALE_US, GuidedTarget
 from paddock.autopilot.mission import MissionExecutor
 from paddock.autopilot.mission_items import NavTarget, NavTask
-from paddock.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Orbit, ReturnHome, TakeOff
+from paddock.autopilot.modes.copter import FACING_DISTANCE, CopterMode, Descent, Orbit, ReturnHome, TakeOff
 from paddock.autopilot.telemetry import Landed
 from paddock.compute.scalars import asin, atan2
 

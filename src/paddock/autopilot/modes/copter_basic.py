@@ -8,7 +8,7 @@ from math import copysign, degrees, hypot, radians, sqrt
 
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control.copter_path import CopterLegs, MotionLimits, step_towards
-from paddock.autopilot.estimate import Ned
+from paddock.autopilot.estimate import GRAVITY, Ned
 from paddock.autopilot.modes.copter import (
     ARRIVED_RADIUS,
     ARRIVED_SPEED,
@@ -119,7 +119,6 @@ class CopterCircle(CopterMode):
 BRAKE_DECELERATION = 5.0  # m/s2
 BRAKE_JERK = 15.0  # m/s3: high, so that the copter is level again when it stops
 BRAKE_SHARE = 0.7  # of what ANGLE_MAX allows: the rest is left for wind
-GRAVITY = 9.80665
 
 
 class CopterLand(CopterMode):
@@ -187,11 +186,11 @@ class CopterSmartRtl(CopterLand):
     def enter(self) -> None:
         """Take the recorded path, which ends above the place of arming."""
         super().enter()
-        way = self.copter.return_path.return_points(self.autopilot.estimate.position)
-        north, east, down = way[-1]
-        self.path = [*way[:-1], (north, east, down - PRELAND)]
+        points = self.copter.return_path.return_points(self.autopilot.estimate.position)
+        north, east, down = points[-1]
+        self.path = [*points[:-1], (north, east, down - PRELAND)]
         self.landing = self.legs = None
-        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(way)} point{'s' * (len(way) != 1)}")
+        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(points)} point{'s' * (len(points) != 1)}")
 
     def shift(self, offset: Ned) -> None:
         """Replan from the track: the path stays on the map."""

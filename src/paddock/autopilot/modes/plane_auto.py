@@ -7,7 +7,7 @@ from math import degrees, hypot, isfinite, isnan, radians
 from paddock.autopilot.contract import Held, MissionMode
 from paddock.autopilot.control.l1 import roll_for_course, roll_for_line
 from paddock.autopilot.control.plane import ATTITUDE, HEIGHT_TIME, PlaneSetpoint
-from paddock.autopilot.estimate import Ned, Point
+from paddock.autopilot.estimate import GRAVITY, Ned, Point
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.modes.plane import PlaneMode
@@ -18,7 +18,6 @@ LEAST_PITCH = radians(5.0)  # of a climb below AIRSPEED_CRUISE
 TURNING_HEIGHT = 3.0  # TKOFF_LVL_ALTs above the start: the full roll limit
 EXTRA = 3.0  # m that a take-off aims above its altitude, to pass it
 AHEAD = 5000.0  # m along the runway to which the line of a take-off is flown
-GRAVITY = 9.80665
 
 
 @dataclass
@@ -242,9 +241,9 @@ class PlaneRtl(PlaneMode):
 
     def update(self, dt: float) -> None:
         """Fly there: far from a circle, its guidance leads straight to it."""
-        way, radius = self.value("RTL_AUTOLAND"), self.value("RTL_RADIUS") or self.value("WP_LOITER_RAD")
+        autoland, radius = self.value("RTL_AUTOLAND"), self.value("RTL_RADIUS") or self.value("WP_LOITER_RAD")
         near = self.autopilot.estimate.distance(self.centre) < NEAR_HOME * abs(radius)
-        if (way == LAND_AT_ONCE or (way == HOME_FIRST and near)) and self.plane.start_landing("RTL"):
+        if (autoland == LAND_AT_ONCE or (autoland == HOME_FIRST and near)) and self.plane.start_landing("RTL"):
             return
         self.circle(self.centre, self.down, radius)
 

@@ -7,7 +7,7 @@ from paddock.autopilot.contract import Held, MissionMode, Mode
 from paddock.autopilot.control.rover import DIRECT, RoverSetpoint
 from paddock.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, point_ahead
 from paddock.autopilot.estimate import Ned, Point
-from paddock.autopilot.guided import GuidedTarget
+from paddock.autopilot.guided import STALE_US, GuidedTarget
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.telemetry import ModeReason, Severity
 from paddock.compute.scalars import atan2, cos, sin
@@ -104,8 +104,8 @@ class RoverSteering(RoverMode):
         speed = self.driver.speed
         pace = max(abs(speed), MIN_STEERING_SPEED)
         most = min(self.driver.sideways / pace, pace / self.value("TURN_RADIUS"))
-        way = -1.0 if speed < 0.0 and self.autopilot.rc.sticks.throttle < 0.0 else 1.0
-        self.driver.set_rates(self.stick_speed(), way * self.autopilot.rc.sticks.roll * most)
+        sign = -1.0 if speed < 0.0 and self.autopilot.rc.sticks.throttle < 0.0 else 1.0
+        self.driver.set_rates(self.stick_speed(), sign * self.autopilot.rc.sticks.roll * most)
 
 
 class RoverHold(RoverMode):
@@ -208,7 +208,6 @@ class RoverSmartRtl(RoverMode):
             self.start = self.path.pop(0)
 
 
-STALE_US = 3_000_000
 MIN_SPEED = 0.01  # m/s: slower has no direction
 
 

@@ -1,45 +1,41 @@
 """Human: pure pursuit with the reaction time and the inaccuracy of a person."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from paddock.behaviour.rule import Floats, Rule, Urge
 from paddock.behaviour.rules.pure_pursuit import Memory as Progress
 from paddock.behaviour.rules.pure_pursuit import Options as LineOptions
 from paddock.behaviour.rules.pure_pursuit import desire as pursue_line
-from paddock.behaviour.rules.pure_pursuit import prepare_path as prepared
-from paddock.behaviour.rules.pure_pursuit import route
+from paddock.behaviour.rules.pure_pursuit import prepare_path, route
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.compute.philox import normals
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.car import Command
-from paddock.world.columns import Column, Pose
+from paddock.world.columns import Column, Pose, column_tuple
 
 SAMPLES = 8  # of the delay
 TREMBLE = 0.4  # s: how long an error of the hands or feet lasts
 NOISE = 31  # purpose of the draws
 
 
-class Options(NamedTuple):
+@column_tuple
+class Options(LineOptions):
     """Line and speeds as in pure_pursuit; reaction and errors."""
 
-    speed: Annotated[float, Column("m/s", "top speed", 0.0, 1e3)] = 10.0
-    lookahead: Annotated[float, Column("m", "shortest distance to look ahead", 0.01, 1e4)] = 6.0
-    lookahead_time: Annotated[float, Column("s", "plus the distance travelled in this time", 0.0, 100.0)] = 1.0
-    offset: Annotated[float, Column("m", "drives this far to the left of the path", -1e4, 1e4)] = 0.0
-    closed: Annotated[float, Column("0/1", "the path's end joins its start", 0.0, 1.0)] = 1.0
-    lateral: Annotated[float, Column("m/s2", "largest lateral acceleration in bends", 0.01, 100.0)] = 4.0
-    accelerate: Annotated[float, Column("m/s2", "planned acceleration", 0.01, 100.0)] = 2.0
-    brake: Annotated[float, Column("m/s2", "planned deceleration", 0.01, 100.0)] = 3.0
+    lookahead = 6.0
+    lookahead_time = 1.0
+    lateral = 4.0
+    accelerate = 2.0
+    brake = 3.0
     reaction: Annotated[float, Column("s", "from what it sees to hands and feet", 0.0, 3.0)] = 0.25
     steer_noise: Annotated[float, Column("rad", "standard deviation of the road-wheel angle", 0.0, 0.5)] = 0.004
     pedal_noise: Annotated[float, Column("", "standard deviation of the pedals", 0.0, 0.5)] = 0.02
 
 
-class Memory(NamedTuple):
+@column_tuple
+class Memory(Progress):
     """Progress, the inputs of the last `reaction` seconds (youngest first), and the present errors."""
 
-    segment: Annotated[float, Column("", "current path segment; -1 before the first decision")] = -1.0
-    laps: Annotated[float, Column("", "times it has passed the path's start")] = 0.0
     stream: Annotated[float, Column("", "random number of the vehicle; 0: not drawn yet")] = 0.0
     decisions: Annotated[float, Column("", "number of decisions")] = 0.0
     clock: Annotated[float, Column("s", "age of the youngest inputs")] = 0.0
@@ -63,23 +59,14 @@ class Memory(NamedTuple):
     pedal_8: Annotated[float, Column("", "throttle minus brake")] = 0.0
 
 
-def line_options(o: Options) -> LineOptions:
-    """Return the options of the line."""
-    return LineOptions(o.speed, o.lookahead, o.lookahead_time, o.offset, o.closed, o.lateral, o.accelerate, o.brake)
-
-
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Follow the line, and draw the errors of hands and feet."""
-    wanted, progress = pursue_line(me, Progress(m.segment, m.laps), line_options(o), urge, target, path, dt)
+    wanted, progress = pursue_line(me, Progress(m.segment, m.laps), o, urge, target, path, dt)
     steer, pedal = normals(int(clamp(m.stream, 0.0, 1e15)), 0, NOISE, int(clamp(m.decisions, 0.0, 1e12)))
     keep = clamp(1.0 - dt / TREMBLE, 0.0, 1.0)
     fresh = sqrt(1.0 - keep * keep)
     return wanted, Memory(
-        progress.segment,
-        progress.laps,
-        m.stream,
-        m.decisions + 1.0,
-        m.clock,
+        *(progress.segment, progress.laps, m.stream, m.decisions + 1.0, m.clock),
         keep * m.steer_error + fresh * o.steer_noise * steer,
         keep * m.pedal_error + fresh * o.pedal_noise * pedal,
         *(m.steer_1, m.steer_2, m.steer_3, m.steer_4, m.steer_5, m.steer_6, m.steer_7, m.steer_8),
@@ -93,13 +80,7 @@ def inputs(guided: Command, me: Pose, m: Memory, o: Options, path: Floats, dt: f
     moves = m.clock + dt >= o.reaction * (1.0 / SAMPLES) - 1e-9
     none = o.reaction < maximum(dt, 1e-6)
     after = Memory(
-        m.segment,
-        m.laps,
-        m.stream,
-        m.decisions,
-        select(moves, 0.0, m.clock + dt),
-        m.steer_error,
-        m.pedal_error,
+        *(m.segment, m.laps, m.stream, m.decisions, select(moves, 0.0, m.clock + dt), m.steer_error, m.pedal_error),
         select(moves, steer, m.steer_1),
         select(moves, m.steer_1, m.steer_2),
         select(moves, m.steer_2, m.steer_3),
@@ -120,21 +101,8 @@ def inputs(guided: Command, me: Pose, m: Memory, o: Options, path: Floats, dt: f
     late = select(none, pedal, after.pedal_8)
     # the error of the foot needs a pressed pedal: a standing car stays
     foot = late + select((late > 0.01) | (late < -0.01), m.pedal_error, 0.0)
-    return (
-        Command(
-            steer=select(none, steer, after.steer_8) + m.steer_error,
-            throttle=clamp(foot, 0.0, 1.0),
-            brake=clamp(-foot, 0.0, 1.0),
-            gear=guided.gear,
-            handbrake=guided.handbrake,
-        ),
-        after,
-    )
-
-
-def prepare_path(points: Floats, o: Options) -> Floats:
-    """Return the line with the speed that its bends allow at each point."""
-    return prepared(points, line_options(o))
+    wheel = select(none, steer, after.steer_8) + m.steer_error
+    return Command(wheel, clamp(foot, 0.0, 1.0), clamp(-foot, 0.0, 1.0), guided.gear, guided.handbrake), after
 
 
 RULE = Rule(

@@ -1,15 +1,16 @@
 """Pure pursuit: follow a path by steering towards a point ahead on it."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
+from paddock.behaviour.racing_line import on_segment
 from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, index_in
 from paddock.compute.arrays import norm
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.track.lines import shifted, speed_profile
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column, Pose
+from paddock.world.columns import Column, ColumnGroup, Pose, column_tuple
 
 SEARCH = 24
 """Path segments that are searched for the nearest point at each decision."""
@@ -17,7 +18,8 @@ FARTHEST = 256
 """Maximum number of path segments to the point ahead."""
 
 
-class Options(NamedTuple):
+@column_tuple
+class Options(ColumnGroup):
     """Line, speeds and lookahead distance."""
 
     speed: Annotated[float, Column("m/s", "top speed", 0.0, 1e3)] = 10.0
@@ -30,22 +32,12 @@ class Options(NamedTuple):
     brake: Annotated[float, Column("m/s2", "planned deceleration", 0.01, 100.0)] = 4.0
 
 
-class Memory(NamedTuple):
+@column_tuple
+class Memory(ColumnGroup):
     """Progress."""
 
     segment: Annotated[float, Column("", "current path segment; -1 before the first decision")] = -1.0
     laps: Annotated[float, Column("", "times it has passed the path's start")] = 0.0
-
-
-def project(me: Pose, path: Floats, k: int) -> tuple[float, float]:
-    """Return the vehicle's position along segment k (0..1), and the squared distance to it."""
-    count = path.shape[0]
-    a, b = k % count, (k + 1) % count
-    ux, uy = path[b, 0] - path[a, 0], path[b, 1] - path[a, 1]
-    rx, ry = me.x - path[a, 0], me.y - path[a, 1]
-    t = clamp((rx * ux + ry * uy) / maximum(ux * ux + uy * uy, 1e-12), 0.0, 1.0)
-    ex, ey = rx - t * ux, ry - t * uy
-    return t, ex * ex + ey * ey
 
 
 def nearest_segment(me: Pose, path: Floats, start: int, searched: int, segments: int) -> tuple[int, float]:
@@ -54,7 +46,7 @@ def nearest_segment(me: Pose, path: Floats, start: int, searched: int, segments:
     for step in range(searched):
         k = start + step
         if k < segments or segments == path.shape[0]:
-            t, gap = project(me, path, k)
+            t, gap = on_segment(me.x, me.y, path, k)
             if gap < least:
                 best, best_t, least = k, t, gap
     return best, best_t

@@ -4,10 +4,11 @@ from typing import Annotated, NamedTuple
 
 from paddock.behaviour.racing_line import Pace, Sight, Space, between, build_track, find_segment, look_around
 from paddock.behaviour.rule import Floats, Road, RouteLine, Rule, index_in
+from paddock.behaviour.rules.pure_pursuit import Memory as Progress
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import axes
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column, Pose
+from paddock.world.columns import Column, Pose, column_tuple
 
 SEARCH = 24
 """Segments around the last one that are searched; all of them if none of those is near."""
@@ -36,11 +37,10 @@ class Options(NamedTuple):
     sidestep: Annotated[float, Column("m/s", "speed of a change of line", 0.1, 1e2)] = 3.5
 
 
-class Memory(NamedTuple):
-    """Progress, the present line, and how long it has been stuck."""
+@column_tuple
+class Memory(Progress):
+    """Progress (laps less those backwards), the present line, and how long it has been stuck."""
 
-    segment: Annotated[float, Column("", "current segment of the track; -1 before the first decision")] = -1.0
-    laps: Annotated[float, Column("", "times it has passed the start, less those backwards")] = 0.0
     shift: Annotated[float, Column("m", "shift of its line to the left")] = 0.0
     still: Annotated[float, Column("s", "time at a standstill")] = 0.0
     reversing: Annotated[float, Column("s", "time left to drive backwards")] = 0.0

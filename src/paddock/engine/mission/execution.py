@@ -28,7 +28,7 @@ from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.events import home_of
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle, record
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle, extend, record
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Status
 from paddock.planning.solver.transits import Transits
@@ -114,7 +114,7 @@ class DynamicsExecution:
     mission: Mission = child()
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)
     here: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # the last known pose of each vehicle
-    until: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: when waiting vehicles may continue
+    until: Floats = array("f8", MEMBER, unit="s", fill=-inf, infinite=True)  # when waiting vehicles may continue
     held: dict[int, Floats] = plain(dict, record, held_from)
     """Memory of vehicles that follow an override instead of their route."""
     tracks: dict[str, FleetTracks] = children()
@@ -195,12 +195,10 @@ class DynamicsExecution:
 
     def _grow(self) -> None:
         """Extend the arrays for vehicles that have joined."""
-        more = len(self.mission.vehicles) - len(self.travelled)
-        if more:
-            joined = [vehicle.spec.pose for vehicle in self.mission.vehicles[len(self.travelled) :]]
-            self.travelled = np.append(self.travelled, np.zeros(more))
-            self.until = np.append(self.until, np.full(more, -inf))
-            self.here, self.believed = np.vstack([self.here, joined]), np.vstack([self.believed, joined])
+        joined = [vehicle.spec.pose for vehicle in self.mission.vehicles[len(self.travelled) :]]
+        if joined:
+            extend(self, len(self.mission.vehicles), here=joined)
+            self.believed = np.vstack([self.believed, joined])
 
     def _measure(self) -> tuple[Floats, Floats | None]:
         """Return the progress of all vehicles and the charge of those with a battery; update the distance travelled."""
@@ -262,16 +260,13 @@ class DynamicsExecution:
         spec, none = vehicle.spec, Path(())
         at = self.here if vehicle.status == "damaged" else self.believed  # it comes down where it is
         x, y, z, heading = at[vehicle.row].tolist()
-        if vehicle.status == "transit" and not vehicle.route.legs and spec.moves == "aircraft":  # it holds
-            circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
-            return none, circle, vehicle.rest, spec.speed
-        if vehicle.status == "damaged":
+        holds = vehicle.status == "transit" and not vehicle.route.legs and spec.moves == "aircraft"
+        if holds or vehicle.status == "damaged":
+            still = Transits(Problem((), (), (), self.mission.setup.problem.wind))
+            circle = still.circle(spec, (x, y, z, heading)) if spec.moves == "aircraft" else none  # it cannot hover
             ground = float(self.world.heights([x], [y])[0])
             lost: Pose = (x, y, ground - DEPTH if spec.moves == "hover" else z, heading)
-            circle = none
-            if spec.moves == "aircraft":  # it cannot hover
-                circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
-            return none, circle, lost, spec.speed
+            return none, circle, vehicle.rest if holds else lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
         if loop.segments and not path.segments:  # from within its circle it would not find it

@@ -398,25 +398,20 @@ class MissionFleets:
         now = (self.world.run, *self.world.version, count, *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
-            self._vehicles, self._missing = self._look_up()
+            indices, seen = self.mission.fleet.row_of, np.zeros(count, bool)
+            self._vehicles = []
+            for program in (program for name, program in self.programs.items() if name in self.fleets):
+                fleet, order = program.fleet, program.fleet.rows
+                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in order.tolist()], np.int64)
+                rows, members = order[members >= 0], members[members >= 0]
+                self._vehicles.append(FleetVehicles(program, rows, members))
+                seen[members] = True
+            self._missing = np.flatnonzero(~seen)
         return self._vehicles, self._missing
 
     def forget(self) -> None:
         """Look up the vehicles again at the next call."""
         self._known = ()
-
-    def _look_up(self) -> tuple[list[FleetVehicles], Ints]:
-        indices = {vehicle.name: k for k, vehicle in enumerate(self.mission.vehicles)}
-        groups, seen = [], np.zeros(len(self.mission.vehicles), bool)
-        for name, program in self.programs.items():
-            if name in self.fleets:
-                fleet = program.fleet
-                order = fleet.rows
-                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in order.tolist()], np.int64)
-                rows, members = order[members >= 0], members[members >= 0]
-                groups.append(FleetVehicles(program, rows, members))
-                seen[members] = True
-        return groups, np.flatnonzero(~seen)
 
 
 class FollowingBehaviour(FleetBehaviour):
@@ -546,8 +541,7 @@ class FleetTracks:
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """Return the heights (m) of the paths at the vehicles' positions; `otherwise` for vehicles without a path."""
-        has = self.column("last", rows) > self.column("first", rows)
-        k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+        has, k = self._path_rows(rows)
         on = self.behaviour.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
@@ -567,10 +561,14 @@ class FleetTracks:
             positions[:, blind] = self._remembered(rows[blind])
         return positions
 
+    def _path_rows(self, rows: Ints) -> tuple[NDArray[np.bool_], Ints]:
+        """Return whether vehicles have a path, and the rows of the table that they are on, 0 without a path."""
+        has = self.column("last", rows) > self.column("first", rows)
+        return has, np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+
     def _remembered(self, rows: Ints) -> Floats:
         """Return the positions (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
-        has = self.column("last", rows) > self.column("first", rows)
-        k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+        has, k = self._path_rows(rows)
         positions = np.zeros((2, len(rows)))
         path_positions(self.behaviour.path, k, self.column("inside", rows), positions)
         return np.where(has, positions, [self.column("x", rows), self.column("y", rows)])

@@ -18,13 +18,12 @@ from paddock.engine.radio.services import station_range
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError
 from paddock.planning.consensus_radio import Negotiated, negotiate
-from paddock.planning.geometry.path import Pose
+from paddock.planning.geometry.path import as_pose
 from paddock.planning.mission.over_radio import Onboard
 from paddock.planning.mission.station import Row, StationContact, VehicleReports
-from paddock.planning.mission.vehicles import LONGEST, MEMBER
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, extend
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
-from paddock.planning.solver.routes import Route
 from paddock.radio.packets.messages import Post
 from paddock.radio.packets.queues import MISSION
 from paddock.scenario.via import MissionViaSection
@@ -112,7 +111,8 @@ class MissionLink:
         contact, _ = self._parts
         self.outbox.grow(len(self.mission.vehicles))
         for row in rows:
-            bits = self.via.waypoint_bits * waypoints_of(self.mission.fleet.vehicles[row].route)
+            waypoints = 1 + len(self.mission.fleet.vehicles[row].route.path.segments)
+            bits = self.via.waypoint_bits * waypoints
             self.outbox.announce(row, int(contact.number[row]), bits)
 
     def exchange(self, time: float, poses: Floats, charge: Floats | None) -> list[int]:
@@ -126,10 +126,10 @@ class MissionLink:
         changed = self._deliver(time, came, poses) if len(came.rows) else []
         reports, lacks = _reports(came)
         contact, onboard = self._parts
-        agreed = onboard.take_agreed(contact, time, lambda row: pose_in(poses, row))
+        agreed = onboard.take_agreed(contact, time, lambda row: as_pose(poses[row]))
         self.inboxes.discard(agreed, onboard.number)
         self.next_report[agreed] = self.posted[agreed] = time
-        changed += agreed + onboard.act_alone(time, charge, lambda row: pose_in(poses, row))
+        changed += agreed + onboard.act_alone(time, charge, lambda row: as_pose(poses[row]))
         before, damaged = contact.finished.copy(), onboard.fleet.marked("damaged")
         new = self.mission.update_from_reports(reports)
         failed = np.flatnonzero(onboard.fleet.marked("damaged")[: len(damaged)] & ~damaged).tolist()
@@ -182,7 +182,7 @@ class MissionLink:
             if not self.inboxes.take(row, int(number[k]), int(part), int(parts)):
                 continue
             inputs = contact.issued.get(row, {}).get(int(number[k]))
-            if inputs is not None and onboard.take_up(row, int(number[k]), inputs, pose_in(poses, row)):
+            if inputs is not None and onboard.take_up(row, int(number[k]), inputs, as_pose(poses[row])):
                 changed.append(row)
                 self.next_report[row] = time
                 self._count(taken=1)
@@ -287,11 +287,7 @@ class MissionLink:
         if count == known:
             return
         phase = self._drawn(np.maximum(radios[known:], 0), 0)
-        self.next_report = np.append(self.next_report, time + phase / self.via.reports)
-        self.posted, self.last_sent = (
-            np.append(times, np.full(count - known, time)) for times in (self.posted, self.last_sent)
-        )
-        self.reported = np.append(self.reported, np.zeros(count - known, np.int64))
+        extend(self, count, next_report=time + phase / self.via.reports, posted=time, last_sent=time)
         self.outbox.grow(count)
 
     def _drawn(self, radios: Ints, tick: int) -> Floats:
@@ -317,17 +313,6 @@ class MissionLink:
         good = good and bool((report[:, ALONE] <= 1.0).all() and (part < parts).all() and (parts <= MOST_PARTS).all())
         if not good or (report[:, LACKS + 1] > MOST_PARTS).any() or (report[:, LACKS + 2] >= 2.0**WINDOW).any():
             raise InvalidValueError("saved packets of the mission are not valid")
-
-
-def waypoints_of(route: Route) -> int:
-    """Return the number of points between the segments of a route, with its ends."""
-    return 1 + len(route.path.segments)
-
-
-def pose_in(poses: Floats, row: int) -> Pose:
-    """Return a row of an array of poses."""
-    x, y, z, heading = poses[row].tolist()
-    return x, y, z, heading
 
 
 def _wide(values: Floats) -> Floats:

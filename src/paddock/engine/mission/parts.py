@@ -13,7 +13,7 @@ import numpy as np
 
 from paddock.errors import InvalidValueError
 from paddock.planning.mission.station import Row
-from paddock.planning.mission.vehicles import MEMBER, Bools, record
+from paddock.planning.mission.vehicles import MEMBER, Bools, extend, record
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
@@ -69,8 +69,7 @@ class Outbox:
 
     def grow(self, count: int) -> None:
         """Extend the arrays for vehicles that have joined."""
-        more = np.zeros(count - len(self.number), np.int64)
-        self.number, self.bits = np.append(self.number, more), np.append(self.bits, more)
+        extend(self, count)
 
     def parts_of(self, rows: Any) -> Any:
         """Return the number of parts of the routes of rows."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PoseBlocks
-from paddock.engine.build import Place, build_program
+from paddock.engine.build import Location, build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
@@ -31,7 +31,6 @@ from paddock.planning.from_scenario import (
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
 from paddock.planning.solver.methods import find_method
-from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.base import Section, Text, Whole
@@ -112,7 +111,7 @@ def check_members(scenario: Scenario, world: World) -> None:
             build_program(world, scenario, event.vehicle, location)
 
 
-def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
+def refuse_behaviour(entry: VehicleEntry, location: Location) -> None:
     """Refuse fields that would drive a vehicle in addition to its mission."""
     for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
         if getattr(entry, field):
@@ -404,9 +403,7 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
     assert run.scenario.mission is not None
     specs = vehicles_of(run.scenario, run.scenario.mission, entry)
     for spec in specs:
-        if spec.name in run.mission.fleet.row_of:
-            raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
-    Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # raises for an impossible vehicle
+        run.mission.check_vehicle(spec)
     run.enlist(entry, prepared)
     for spec in specs:
         run.mission.add_vehicle(spec)

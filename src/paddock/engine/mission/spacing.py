@@ -11,11 +11,11 @@ from paddock.compute.routine import routine
 from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, FleetTracks, FleetVehicles
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import along_per_flown, point_on
+from paddock.planning.mission.vehicles import records
 from paddock.planning.solver.layers import LAYERS, MARGIN, layer_spacing
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
-from paddock.world.parts import array, fill, part, plain
+from paddock.world.parts import array, fill, part
 
 AHEAD, EVERY = 20.0, 1.0
 """Prediction horizon and step, s."""
@@ -111,17 +111,11 @@ REACH = 1.2
 Members = list[tuple[FleetVehicles, FleetTracks]]
 
 
-def closest_from(saved: Any) -> Closest:
-    """Return the closest approach."""
-    approach: Closest = typed(Closest, saved, "closest approach")
-    return approach
-
-
 @part
 class Spacing:
     """Keeps flying vehicles apart; arrays are in the order of the mission's vehicles."""
 
-    closest: Closest = plain(lambda: Closest(inf, inf), list, closest_from)
+    closest: Closest = records(Closest, "closest approach", lambda: Closest(inf, inf))
     senses: Floats = array("f8", "flying", low=-1.0, high=1.0)  # 1: up, -1: down, 0: neither
 
     def __init__(self, separation: tuple[float, float], ground: Callable[[Any, Any], Floats], planned: bool) -> None:

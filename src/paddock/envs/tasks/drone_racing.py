@@ -21,7 +21,7 @@ from paddock.envs.picture import DARK, GREEN, Picture
 from paddock.envs.task import Scene, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.vehicles.model import Placement
-from paddock.world.columns import Column, Floats, Pose, column_tuple
+from paddock.world.columns import Column, ColumnGroup, Floats, Pose, column_tuple
 
 GATE_DRAW, PLACE_DRAW, HEIGHT_DRAW = 1, 2, 3  # purposes of draws
 GATE_COLUMNS = 4  # of a gate: x, y, z (m) of the centre, yaw (rad) of the direction through it
@@ -54,8 +54,8 @@ class Memory(NamedTuple):
 
 
 @column_tuple
-class Observation(FlightAttitude):
-    """All in body axes."""
+class GateColumns(ColumnGroup):
+    """The ways to the next gates and the velocity, in body axes."""
 
     gap_x: Annotated[float, Column("m", "way to the gate, forward", -50.0, 50.0)]
     gap_y: Annotated[float, Column("m", "to the left", -50.0, 50.0)]
@@ -69,6 +69,11 @@ class Observation(FlightAttitude):
     vx: Annotated[float, Column("m/s", "velocity forward", -40.0, 40.0)]
     vy: Annotated[float, Column("m/s", "to the left", -40.0, 40.0)]
     vz: Annotated[float, Column("m/s", "up", -40.0, 40.0)]
+
+
+@column_tuple
+class Observation(GateColumns, FlightAttitude):
+    """All in body axes."""
 
 
 def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tuple[Placement, Memory]:

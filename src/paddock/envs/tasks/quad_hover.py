@@ -19,7 +19,7 @@ from paddock.envs.flight import (
 from paddock.envs.picture import GREEN, Picture
 from paddock.envs.task import Scene, TaskCourse, Verdict
 from paddock.vehicles.model import Placement
-from paddock.world.columns import Column, Floats, Pose, column_tuple
+from paddock.world.columns import Column, ColumnGroup, Floats, Pose, column_tuple
 
 HEIGHT = 2.0  # m: of the point over the ground
 START, TURN, SPEED_DRAW = 1, 2, 3  # purposes of draws
@@ -44,8 +44,8 @@ class Memory(NamedTuple):
 
 
 @column_tuple
-class Observation(FlightAttitude):
-    """All in body axes."""
+class PointColumns(ColumnGroup):
+    """The way to the point and the velocity, in body axes."""
 
     gap_x: Annotated[float, Column("m", "way to the point, forward", -10.0, 10.0)]
     gap_y: Annotated[float, Column("m", "to the left", -10.0, 10.0)]
@@ -53,6 +53,11 @@ class Observation(FlightAttitude):
     vx: Annotated[float, Column("m/s", "velocity forward", -20.0, 20.0)]
     vy: Annotated[float, Column("m/s", "to the left", -20.0, 20.0)]
     vz: Annotated[float, Column("m/s", "up", -20.0, 20.0)]
+
+
+@column_tuple
+class Observation(PointColumns, FlightAttitude):
+    """All in body axes."""
 
 
 def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tuple[Placement, Memory]:

@@ -316,7 +316,7 @@ class Turns:
         """Compute the turn from one node to another; return whether it is longer than expected."""
         if (row, next_row) in self.known:
             return False
-        rank, path = self._found(tuple(self.ends[row].tolist()), tuple(self.starts[next_row].tolist()))
+        rank, path = self._turn(tuple(self.ends[row].tolist()), tuple(self.starts[next_row].tolist()))
         self.known[row, next_row] = path
         cost = FAR if path is None else (1.0 + rank) * path.flown
         longer = cost > self.lengths[row, next_row] + 1e-6
@@ -328,7 +328,7 @@ class Turns:
         """Return how many more of the known turns from and to a swath exist than do not."""
         return sum(1 if way else -1 for pair, way in self.known.items() if swath in (pair[0] // 2, pair[1] // 2))
 
-    def _found(self, start: tuple[float, float, float], goal: tuple[float, float, float]) -> tuple[int, Path | None]:
+    def _turn(self, start: tuple[float, float, float], goal: tuple[float, float, float]) -> tuple[int, Path | None]:
         """Return the index of the first room that holds a turn, and the turn as flown."""
         field = self.field
         ways = turns_in_wind(start, goal, self.drift.radius, self.drift[1:]) if self.drifts else []

@@ -38,6 +38,12 @@ X, Y, Z, HEADING, LENGTH, CURVATURE, SLOPE, GEAR, DRIFT_X, DRIFT_Y, PACE = range
 Pose = tuple[float, float, float, float]  # x, y, z in m and heading in rad
 
 
+def as_pose(row: Floats) -> Pose:
+    """Return a row of an array of poses."""
+    x, y, z, heading = row.tolist()
+    return x, y, z, heading
+
+
 def line(x: float, y: float, heading: float, length: float, z: float = 0.0, slope: float = 0.0) -> Segment:
     """Return a straight segment ahead."""
     return Segment(x, y, z, heading, length, 0.0, slope)
@@ -161,8 +167,7 @@ class Path:
             raise InvalidValueError(f"a part of a path ends after it begins, not from {start:g} m to {end:g} m")
         start, end = max(start, 0.0), min(end, self.flown)
         if end <= start:
-            here = self.at(start)[0].tolist()
-            return Path((), (here[0], here[1], here[2], here[3]))
+            return Path((), as_pose(self.at(start)[0]))
         begins = np.concatenate([[0.0], self.ends])
         parts = []
         for k, segment in enumerate(self.segments):  # of one path, a handful

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +14,6 @@ import shapely
 from numpy.typing import NDArray
 from shapely import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
-from shapely.validation import explain_validity
 
 from paddock.compute import arrays
 from paddock.compute.math import cos, sin
@@ -44,7 +42,7 @@ from paddock.planning.geometry.shapes import (
     check_radius,
 )
 from paddock.planning.geometry.sweep import TURN, Limits, Sweep, best_sweep, covered_by, swath_lines
-from paddock.planning.geometry.zones import Zone
+from paddock.planning.geometry.zones import Zone, crossing_of
 from paddock.world.columns import Floats
 
 FARTHEST_TURN = 12.0  # turn radii: zones farther away from a field cannot block a turn
@@ -79,11 +77,11 @@ def region_of(outer: Points, holes: Sequence[Points]) -> Polygon:
         if not whole.contains_properly(hole):
             outside = hole.difference(whole)
             where, how = (outside, "reaches outside") if outside.area > 0.0 else (hole & whole.exterior, "touches")
-            raise InvalidValueError(f"polygon: hole {k} {how} the outline at {_place(where)}; it must lie inside")
+            raise InvalidValueError(f"polygon: hole {k} {how} the outline at {_point_in(where)}; it must lie inside")
     for (i, hole), (k, other_hole) in combinations(enumerate(cut), 2):
         if hole.intersects(other_hole):
             raise InvalidValueError(
-                f"polygon: holes {i} and {k} meet at {_place(hole & other_hole)}; holes must lie apart"
+                f"polygon: holes {i} and {k} meet at {_point_in(hole & other_hole)}; holes must lie apart"
             )
     return Polygon(outer, holes)
 
@@ -95,14 +93,13 @@ def _ring(what: str, points: Points) -> Polygon:
         raise InvalidValueError(f"polygon: the {what} from {points[0]} on has no area: its points lie on one line")
     ring = Polygon(points)
     if not ring.is_valid:
-        reason = explain_validity(ring)
-        at = re.search(r"\[(\S+) (\S+)\]", reason)
-        location = f" at ({float(at[1]):g}, {float(at[2]):g})" if at else f" ({reason})"
-        raise InvalidValueError(f"polygon: the {what} crosses or touches itself{location}; it must be a simple ring")
+        x, y = crossing_of(ring)
+        at = f"({x:g}, {y:g})"
+        raise InvalidValueError(f"polygon: the {what} crosses or touches itself at {at}; it must be a simple ring")
     return ring
 
 
-def _place(where: BaseGeometry) -> str:
+def _point_in(where: BaseGeometry) -> str:
     point = where.representative_point()
     return f"({point.x:g}, {point.y:g})"
 

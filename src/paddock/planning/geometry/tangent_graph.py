@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
+from shapely import Polygon, get_coordinates
 
 from paddock.compute.math import atan2, cos, hypot, sin, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -93,8 +94,6 @@ def _simpler(zone: PolygonZone) -> PolygonZone:
     """Return the zone; if it has many corners, a polygon around it with fewer."""
     if len(zone.corners) <= MOST_CORNERS:
         return zone
-    from shapely import Polygon, get_coordinates
-
     exact = Polygon(zone.corners)
     size = hypot(*np.ptp(zone.corners, axis=0))
     way, ring = 0.0025 * size, list(zone.points)

@@ -5,6 +5,8 @@ from functools import cached_property
 from math import degrees, inf, isfinite, pi
 
 import numpy as np
+from shapely import Point, Polygon, unary_union
+from shapely.geometry.base import BaseGeometry
 
 from paddock.compute import arrays
 from paddock.compute.math import atan2, cos, sin
@@ -139,8 +141,6 @@ arc_room = routine(arc_entry)
 
 def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: Goal) -> str:
     """Return one line that names zones enclosing only one of start and goal; empty: none."""
-    from shapely import Point, Polygon, unary_union
-    from shapely.geometry.base import BaseGeometry
 
     def area(zone: Zone, kept: float) -> BaseGeometry:
         if isinstance(zone, CircleZone):

@@ -5,6 +5,7 @@ A border is outside its zone. Intersections are exact for lines and arcs, to a m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -12,7 +13,10 @@ from math import ceil, inf, isfinite, pi
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
+from shapely import Polygon
+from shapely.validation import explain_validity
 
 from paddock.compute import arrays
 from paddock.compute.math import atan2, cos, hypot, sin, sqrt
@@ -23,6 +27,7 @@ from paddock.world.columns import Floats
 
 DRAWN = 96  # points of a circle's outline
 ROUNDING = 12  # edges for a quarter turn, where the corners of a polygon are rounded
+ON_EDGE = 1e-9  # of the width of a polygon: tolerance of a point on an edge
 FLAT = 1e-12  # a polygon with less than this share of its squared width as area is degenerate
 
 
@@ -122,22 +127,24 @@ class PolygonZone(_Volume):
         if len(distinct) < 3:
             raise InvalidValueError(f"zone {self.name!r}: a polygon needs 3 different corners, not {len(distinct)}")
         object.__setattr__(self, "points", tuple(distinct))
-        corners = np.array(distinct)
-        crossing = _self_crossing(corners)
-        if crossing is not None:
-            i, j, x, y = crossing
+        corners, ring = np.array(distinct), Polygon(distinct)
+        width = float(np.ptp(corners, axis=0).max())
+        if not ring.is_valid:
+            x, y = crossing_of(ring)
+            edges = shapely.linestrings(np.stack([corners, np.roll(corners, -1, axis=0)], axis=1))
+            near = 1 + np.flatnonzero(shapely.distance(edges, shapely.Point(x, y)) <= ON_EDGE * width)
             raise InvalidValueError(
                 f"zone {self.name!r}: its border crosses or touches itself at ({x:.6g}, {y:.6g}), "
-                f"in the edges {i + 1} and {j + 1}; list the corners in order around it"
+                f"in the edges {near[0]} and {near[-1]}; list the corners in order around it"
             )
-        if abs(_area(corners)) <= FLAT * float(np.ptp(corners, axis=0).max()) ** 2:
+        if ring.area <= FLAT * width**2:
             raise InvalidValueError(f"zone {self.name!r}: its corners lie on one line; a zone needs an area")
 
     @cached_property
     def corners(self) -> Floats:
         """The corners (k, 2), counter-clockwise."""
         corners = np.array(self.points)
-        return corners if _area(corners) > 0.0 else corners[::-1].copy()
+        return corners if shapely.is_ccw(shapely.linearrings(corners)) else corners[::-1].copy()
 
     def distance(self, x: float, y: float) -> float:
         """Return metres from a point to the border, negative inside."""
@@ -157,8 +164,6 @@ class PolygonZone(_Volume):
         """Return a polygon that contains the zone grown by `clearance` (m)."""
         if _grows_by(self.name, clearance) == 0.0:
             return self
-        from shapely import Polygon  # imported here: slow, and rarely needed
-
         around = clearance / cos(pi / (4.0 * ROUNDING))  # chords stay outside the true arc
         ring = Polygon(self.corners).buffer(around, quad_segs=ROUNDING).exterior.coords[:-1]
         return replace(self, points=tuple((float(x), float(y)) for x, y in ring))
@@ -173,46 +178,10 @@ def _grows_by(name: str, clearance: float) -> float:
     return clearance
 
 
-def _area(corners: Floats) -> float:
-    """Return the area in m2, negative if clockwise."""
-    x, y = (corners - corners[0]).T
-    return float(0.5 * (x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
-
-
-def _self_crossing(corners: Floats) -> tuple[int, int, float, float] | None:
-    """Return the first two edges that meet elsewhere than in their common corner, and where."""
-    a, b = corners, np.roll(corners, -1, axis=0)
-    for i in range(len(corners) - 1):  # corners of one zone
-        first = i + 1
-        meets, points = _meetings(a[i], b[i], a[first:], b[first:])
-        meets[0] = _folds_back(a[i], b[i], b[first])
-        if i == 0:
-            meets[-1] = _folds_back(a[-1], b[-1], b[0])
-        if meets.any():
-            k = int(meets.argmax())
-            point = points[k] if np.isfinite(points[k]).all() else a[first + k]
-            return i, first + k, float(point[0]), float(point[1])
-    return None
-
-
-def _meetings(p: Floats, q: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return whether each edge a-b meets p-q, and where."""
-    u, v, w = q - p, b - a, a - p
-    with np.errstate(divide="ignore", invalid="ignore"):
-        denominator = u[0] * v[:, 1] - u[1] * v[:, 0]
-        t = (w[:, 0] * v[:, 1] - w[:, 1] * v[:, 0]) / denominator
-        s = (w[:, 0] * u[1] - w[:, 1] * u[0]) / denominator
-        crosses = (t >= 0.0) & (t <= 1.0) & (s >= 0.0) & (s <= 1.0)
-        along = np.column_stack([(w * u).sum(1), ((b - p) * u).sum(1)]) / (u * u).sum()
-    on_line = (denominator == 0.0) & (w[:, 0] * u[1] - w[:, 1] * u[0] == 0.0)
-    overlaps = on_line & (along.max(1) >= 0.0) & (along.min(1) <= 1.0)
-    return crosses | overlaps, p + np.where(np.isfinite(t), t, np.nan)[:, None] * u
-
-
-def _folds_back(a: Floats, b: Floats, c: Floats) -> bool:
-    """Return whether the border turns back on itself at b."""
-    u, v = b - a, c - b
-    return bool(u[0] * v[1] - u[1] * v[0] == 0.0 and u @ v < 0.0)
+def crossing_of(ring: Polygon) -> tuple[float, float]:
+    """Return where a ring that is not valid crosses or touches itself."""
+    x, y = re.findall(r"\[(\S+) (\S+)\]", explain_validity(ring))[0]
+    return float(x), float(y)
 
 
 TOUCH = 1e-7  # m: depth at which a path still only touches

@@ -11,7 +11,7 @@ from paddock.compute.math import hypot
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.zones import Zone, blocked_by
-from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, moved
+from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, RouteInputs, TaskRest
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Vehicle
@@ -32,13 +32,17 @@ class CandidateVehicle(NamedTuple):
 
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
     """Send a vehicle home from where it is."""
-    spec = free_at(state, vehicle, pose)
-    inputs = RouteInputs(spec, (), tuple(state.active_zones))
+    state.start_route(vehicle, *way_home(state, vehicle, free_at(state, vehicle, pose), tuple(state.active_zones)))
+
+
+def way_home(
+    state: MissionData, vehicle: MissionVehicle, spec: Vehicle, zones: tuple[int, ...]
+) -> tuple[Route, RouteInputs]:
+    """Return the route home around zones (indices) and its inputs; the straight one if they leave no other."""
     try:
-        route = home_route(state, spec, state.zones)
+        return home_route(state, spec, tuple(state.all_zones[k] for k in zones)), RouteInputs(spec, (), zones)
     except InfeasibleError as error:
-        route, inputs = straight_home(state, vehicle, spec, str(error))
-    state.start_route(vehicle, route, inputs)
+        return straight_home(state, vehicle, spec, str(error))
 
 
 def home_route(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) -> Route:
@@ -54,7 +58,7 @@ def straight_home(
     return home_route(state, spec), RouteInputs(spec, (), (), rest)
 
 
-def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
+def metres_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
     """Return metres flown home from a pose."""
     spec = free_at(state, vehicle, pose)
     try:
@@ -115,7 +119,7 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
         leg = vehicle.current
         if leg is not None and leg.kind == "coverage":
             left = float(all_.due[row] - all_.progress[row])
-            if vehicle.travelled + left + way_home(state, vehicle, leg.end) > all_.limit[row]:
+            if vehicle.travelled + left + metres_home(state, vehicle, leg.end) > all_.limit[row]:
                 _abort(state, vehicle, change, "its vehicle would not come home with its range")
 
 
@@ -157,7 +161,7 @@ def damage_vehicle(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, c
     state.release_tasks(vehicle, f"its vehicle {vehicle.name} was damaged")
     here = replace(vehicle.spec, pose=poses(vehicle.row))
     state.set_status(vehicle, "damaged")
-    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(here, (), ()))
+    state.fleet.stop(vehicle, here)
     change.new.add(vehicle.row)
     change.damaged.append(vehicle.name)
     change.reassigns |= had and state.setup.replan
@@ -234,15 +238,14 @@ def _rest_of(state: MissionData, vehicle: MissionVehicle, leg: Leg) -> Path:
     return leg.path.subpath(done, leg.path.flown)
 
 
-def move_task(state: MissionData, request: MoveTask, change: MissionChange) -> None:
-    """Move a task, unless it is completed."""
-    job = state.tasks[request.task]
-    if job.state == "completed":
+def move_task(state: MissionData, task: str, x: float, y: float, change: MissionChange) -> None:
+    """Move a task to x, y (m), unless it is completed."""
+    if state.tasks[task].state == "completed":
         return
-    state.change_task(moved(state.task(request.task), request.x, request.y))
-    state.log_event("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
-    if invalidate_assignee(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
-        change.causes.append(f"task {request.task} moved")
+    state.change_task(moved(state.task(task), x, y))
+    state.log_event("moved", task=task, detail=f"to ({x:g}, {y:g})")
+    if invalidate_assignee(state, task, change, "it was moved while it was being done") or state.setup.replan:
+        change.causes.append(f"task {task} moved")
 
 
 def remove_task(state: MissionData, task: str, change: MissionChange) -> None:

@@ -10,10 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.planning.geometry.path import Pose
+from paddock.planning.geometry.path import Pose, as_pose
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.station import Row
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionVehicle, RouteInputs, rebuilt_route, record
+from paddock.planning.mission.vehicles import (
+    LONGEST,
+    MEMBER,
+    MissionVehicle,
+    RouteInputs,
+    extend,
+    rebuilt_route,
+    record,
+)
 from paddock.planning.solver.layers import poses_on
 from paddock.planning.solver.routes import STATUSES, Route
 from paddock.world.archive import typed
@@ -112,17 +120,13 @@ class KinematicRun:
 
     def _run(self, target: float, to_the_end: bool = True) -> None:
         """Advance to a time, or until everything is finished."""
-        while (due := self._next()) <= target and due < inf:
+        fleet = self.mission.fleet
+        while (due := min(float(fleet.until.min(initial=inf)), self.mission.next_event)) <= target and due < inf:
             self._observe(max(due, self.time))
         if to_the_end or isfinite(due):
             self.time = target
         progress = self._progress(self.time)
         self.mission.record_progress(self.time, progress, self.before + progress)
-
-    def _next(self) -> float:
-        """Return the time of the next end of a leg or event, s; inf: none."""
-        until = self.mission.fleet.until
-        return min(float(until.min()) if len(until) else inf, self.mission.next_event)
 
     def _observe(self, time: float) -> None:
         self.time = time
@@ -138,7 +142,7 @@ class KinematicRun:
     def _follow_routes(self, rows: list[int]) -> None:
         """Set new routes."""
         fleet = self.mission.fleet
-        self.before = np.append(self.before, np.zeros(len(fleet.vehicles) - len(self.before)))
+        extend(self, len(fleet.vehicles))
         self.before[rows] = fleet.travelled[rows]
         for row in rows:
             vehicle = fleet.vehicles[row]
@@ -164,11 +168,7 @@ class KinematicRun:
 
 def _pose(vehicle: MissionVehicle, along: float) -> Pose:
     """Return the pose `along` m on the present leg."""
-    leg = vehicle.current
-    if leg is None:
-        return vehicle.rest
-    x, y, z, heading = leg.path.at(along)[0].tolist()
-    return x, y, z, heading
+    return vehicle.rest if vehicle.current is None else as_pose(vehicle.current.path.at(along)[0])
 
 
 MOST_POSES = 50_000_000

@@ -4,7 +4,7 @@ An executor (exact along routes, or the world with full dynamics) reports the po
 new routes.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from paddock.compute.math import hypot
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.path import Path, Pose, as_pose
 from paddock.planning.geometry.zones import Zone, blocked_by
 from paddock.planning.mission.events import (
     CandidateVehicle,
@@ -30,13 +30,12 @@ from paddock.planning.mission.events import (
 )
 from paddock.planning.mission.over_radio import (
     Onboard,
-    contact_pose,
     postpone,
     replan_contacts,
     take_reports,
     update_contacts,
 )
-from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
+from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
 from paddock.planning.mission.station import VehicleReports
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, RouteInputs, with_rest
 from paddock.planning.solver.costs import Costs
@@ -88,10 +87,9 @@ class Mission(MissionData):
         `progress` (m flown on the present route), `travelled` (m flown in all), `charge` (share of the battery, NaN:
         unknown). A new route starts at the given pose, with a progress of 0.
         """
-        all_ = self.fleet
         self.record_progress(time, progress, travelled)
-        for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
-            self.pass_legs(all_.vehicles[row], self.tolerance)
+        for vehicle in self.fleet.at_ends(time, self.tolerance):
+            self.pass_legs(vehicle, self.tolerance)
         return self._react(MissionChange(), self._pose_of(poses), charge)
 
     def advance_onboard(self, time: float, progress: Floats, travelled: Floats) -> None:
@@ -103,24 +101,23 @@ class Mission(MissionData):
 
     def update_from_reports(self, reports: VehicleReports | None = None) -> list[int]:
         """Update a mission over radio from reports that have arrived since; return the rows of routes to send."""
-        contact, onboard, all_ = self.contact, self.onboard, self.fleet
+        contact, onboard = self.contact, self.onboard
         assert contact is not None and onboard is not None
         self._grow_contact()
         change = MissionChange()
         if reports is not None and len(reports.rows):
             change = take_reports(self, contact, onboard, reports, self.tolerance)
-        waited = (all_.progress >= all_.due - self.tolerance) & (self.time >= all_.gate)
-        for row in np.flatnonzero(waited).tolist():  # the end of a wait is known without a report
-            self.pass_legs(all_.vehicles[row], self.tolerance)
+        for vehicle in self.fleet.at_ends(self.time, self.tolerance):  # the end of a wait is known without a report
+            self.pass_legs(vehicle, self.tolerance)
         update_contacts(self, contact)
         replan_contacts(self, contact, change)
         charge = None if np.isnan(contact.charge).all() else contact.charge
-        return self._issue(self._react(change, lambda row: contact_pose(contact, row), charge))
+        return self._issue(self._react(change, lambda row: as_pose(contact.poses[row]), charge))
 
     def _react(self, change: MissionChange, pose_of: PoseOf, charge: Floats | None) -> list[int]:
         """Apply requests, range and battery, then replan; return the rows of new routes."""
         for request in self._due():
-            if self.onboard is not None and isinstance(request, ScheduledEvent) and request.damage is not None:
+            if self.onboard is not None and request.damage is not None:
                 self.onboard.grow()
                 self.onboard.damage(self.fleet.row_of[request.damage])  # which the station learns by its silence
             else:
@@ -135,13 +132,13 @@ class Mission(MissionData):
             self._replan(pose_of, change)
         return sorted(change.new)
 
-    def _apply(self, request: Request, poses: PoseOf, change: MissionChange) -> None:
+    def _apply(self, request: ScheduledEvent, poses: PoseOf, change: MissionChange) -> None:
         """Apply a request; `change` collects what it makes necessary."""
         match request:
-            case MoveTask():
-                move_task(self, request, change)
-            case RemoveTask():
-                remove_task(self, request.task, change)
+            case ScheduledEvent(move_task=(task, x, y)):
+                move_task(self, task, x, y, change)
+            case ScheduledEvent(remove_task=str(task)):
+                remove_task(self, task, change)
             case ScheduledEvent(task=Task() as task):
                 self.list_task(task, self.time)
                 self.log_event("task", task=task.name)
@@ -175,17 +172,17 @@ class Mission(MissionData):
 
     def _first_plan(self, plan: Plan | None = None) -> tuple[Plan, set[int]]:
         """Adopt the initial plan of a mission; compute it unless it is known."""
-        vehicles, tasks = self.fleet.vehicles, tuple(self.versions)
+        vehicles = self.fleet.vehicles
         candidates = [
             CandidateVehicle(vehicle, free_at(self, vehicle, vehicle.spec.pose), None) for vehicle in vehicles
         ]
         if plan is None:
-            problem = replace(self.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
-            if self.negotiator is not None and tasks:
-                plan = self._negotiated(Costs(problem, self.covered), candidates, [[] for _ in candidates], {})
+            costs = self._costs(candidates, self.tasks)
+            if self.negotiator is not None and self.tasks:
+                plan = self._negotiated(costs, candidates, [[] for _ in candidates], {})
             else:
-                plan = solve(problem, self.setup.method, self.setup.options, covered=self.covered)
-        done = f"{plan.done} of {len(tasks)} tasks"
+                plan = solve(costs.problem, self.setup.method, self.setup.options, covered=self.covered)
+        done = f"{plan.done} of {len(self.tasks)} tasks"
         self.log_event("planned", detail=f"{done}, {plan.total:.1f} m, {plan.makespan:.1f} s")
         return plan, self._adopt_plan(plan, candidates, set())
 
@@ -211,15 +208,13 @@ class Mission(MissionData):
         away = {task for vehicle in self.fleet.vehicles if not self.in_contact(vehicle) for task in vehicle.ahead}
         names = [name for name in self.open_tasks() if name not in away]
         index = {name: k for k, name in enumerate(names)}
-        tasks = tuple(self.task(name) for name in names)
-        problem = replace(self.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
         orders = [[index[task] for task in candidate.vehicle.ahead if task in index] for candidate in candidates]
         kept_routes = {
             k: (order, candidate.vehicle.route)
             for k, (candidate, order) in enumerate(zip(candidates, orders, strict=True))
             if candidate.vehicle.row not in change.dirty and len(order) == len(candidate.vehicle.ahead)
         }
-        costs, present = Costs(problem, self.covered), [list(order) for order in orders]
+        costs, present = self._costs(candidates, names), [list(order) for order in orders]
         if self.negotiator is not None and candidates and sum(map(len, present)) < len(names):
             plan = self._negotiated(costs, candidates, present, kept_routes)
         elif change.keeps_orders or self.negotiator is not None:
@@ -253,10 +248,13 @@ class Mission(MissionData):
             return set()
         candidate = self._candidate(vehicle, poses, change)
         names = [name for name in vehicle.ahead if not self.tasks[name].removed]
-        tasks = tuple(self.task(name) for name in names)
-        costs = Costs(replace(self.problem, vehicles=(candidate.spec,), tasks=tasks), self.covered)
-        plan = build(costs, MethodResult([list(range(len(tasks)))]), self.setup.method)
+        plan = build(self._costs([candidate], names), MethodResult([list(range(len(names)))]), self.setup.method)
         return self._adopt_plan(plan, [candidate], set())
+
+    def _costs(self, candidates: Sequence[CandidateVehicle], tasks: Iterable[str]) -> Costs:
+        """Return the costs of these vehicles and tasks."""
+        specs = tuple(candidate.spec for candidate in candidates)
+        return Costs(replace(self.problem, vehicles=specs, tasks=tuple(map(self.task, tasks))), self.covered)
 
     def _adopt_plan(self, plan: Plan, candidates: Sequence[CandidateVehicle], kept: set[int]) -> set[int]:
         """Set the routes of vehicles; return the rows of new ones."""
@@ -343,10 +341,14 @@ class Mission(MissionData):
         self._check_new("task", task.name, self.tasks)
         self.queue.append(ScheduledEvent(self.time, task=task))
 
+    def check_vehicle(self, spec: Vehicle) -> None:
+        """Refuse an impossible vehicle, and one with the name of another."""
+        self._check_new("vehicle", spec.name, self.fleet.row_of)
+        Problem((spec,), (), (), self.setup.problem.wind)
+
     def add_vehicle(self, spec: Vehicle) -> None:
         """Add a vehicle."""
-        self._check_new("vehicle", spec.name, self.fleet.row_of)
-        Problem((spec,), (), (), self.setup.problem.wind)  # raises for an impossible vehicle
+        self.check_vehicle(spec)
         self.queue.append(ScheduledEvent(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
@@ -374,21 +376,20 @@ class Mission(MissionData):
         """Move a task to x, y (m)."""
         self._check_unfinished(task)
         moved(self.task(task), x, y)  # raises if it cannot be moved
-        self.queue.append(MoveTask(task, float(x), float(y)))
+        self.queue.append(ScheduledEvent(self.time, move_task=(task, float(x), float(y))))
 
     def remove_task(self, task: str) -> None:
         """Remove a task."""
         self._check_unfinished(task)
-        self.queue.append(RemoveTask(task))
+        self.queue.append(ScheduledEvent(self.time, remove_task=task))
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""
-        pending = [getattr(request, what, None) for request in self.queue if isinstance(request, ScheduledEvent)]
-        return [addition.name for addition in pending if addition is not None]
+        return [addition.name for request in self.queue if (addition := getattr(request, what)) is not None]
 
     def _removed(self) -> list[str | None]:
         """Return the names of zones whose removal is pending."""
-        return [request.remove_zone for request in self.queue if isinstance(request, ScheduledEvent)]
+        return [request.remove_zone for request in self.queue]
 
     def _check_unfinished(self, name: str) -> None:
         if name not in self.tasks:
@@ -402,7 +403,7 @@ class Mission(MissionData):
         if name in known or name in self._announced(what):
             raise InvalidValueError(f"there is a {what} {name!r} already; give it another name")
 
-    def _due(self) -> list[Request]:
+    def _due(self) -> list[ScheduledEvent]:
         """Return the requests that are due and remove them."""
         first = self.applied_events
         while self.applied_events < len(self.events) and self.events[self.applied_events].at <= self.time:
@@ -416,9 +417,6 @@ class Mission(MissionData):
         def pose(row: int) -> Pose:
             if row >= known:  # it has just joined
                 return self.vehicles[row].spec.pose
-            if callable(poses):
-                return poses(row)
-            x, y, z, heading = poses[row].tolist()
-            return x, y, z, heading
+            return poses(row) if callable(poses) else as_pose(poses[row])
 
         return pose

@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.geometry.path import Pose
+from paddock.planning.geometry.path import Pose, as_pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.events import (
     after_task,
     free_at,
     go_home,
-    home_route,
     invalidate_assignee,
-    straight_home,
+    way_home,
 )
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
 from paddock.planning.mission.station import StationContact, VehicleReport, VehicleReports, route_key
@@ -36,11 +35,12 @@ from paddock.planning.mission.vehicles import (
     MissionFleet,
     MissionVehicle,
     RouteInputs,
+    extend,
     rebuilt_route,
 )
 from paddock.planning.solver.layers import raised
 from paddock.planning.solver.problem import LostLink
-from paddock.planning.solver.routes import STATUS_ON, Route, Status
+from paddock.planning.solver.routes import Route, Status
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 from paddock.world.parts import array, child, part, rows
@@ -78,11 +78,8 @@ class Onboard:
             self.fleet.add(vehicle.spec)
             self.done.append([])
         if new:
-            more = len(new)
-            for name in ("number", "finished", "acknowledged"):
-                setattr(self, name, np.append(getattr(self, name), np.zeros(more, np.int64)))
-            self.alone = np.append(self.alone, np.zeros(more, bool))
-            self.heard = np.append(self.heard, np.full(more, self.state.time))
+            extend(self, len(self.done), heard=self.state.time)
+            self.finished = np.append(self.finished, np.zeros(len(new), np.int64))
 
     @property
     def at_rest(self) -> bool:
@@ -93,15 +90,12 @@ class Onboard:
         """Take the progress (m) of all vehicles; those at the end of a leg begin the next."""
         all_ = self.fleet
         all_.progress[:], all_.travelled[:] = progress, travelled
-        for row in np.flatnonzero((all_.progress >= all_.due - tolerance) & (time >= all_.gate)).tolist():
-            vehicle = all_.vehicles[row]
-            while all_.progress[row] >= all_.due[row] - tolerance and time >= all_.gate[row]:
-                leg = vehicle.route.legs[vehicle.leg]
-                if leg.kind == "coverage" and str(leg.task) not in self.done[row]:
-                    self.done[row].append(str(leg.task))
-                    self.finished[row] += 1
-                all_.enter(vehicle, vehicle.leg + 1)
-            _set_status(vehicle)
+        for vehicle in all_.at_ends(time, tolerance):
+            for leg in all_.pass_legs(vehicle, time, tolerance):
+                if leg.kind == "coverage" and str(leg.task) not in self.done[vehicle.row]:
+                    self.done[vehicle.row].append(str(leg.task))
+                    self.finished[vehicle.row] += 1
+            vehicle.status = vehicle.leg_status
 
     def report(self, rows: Ints, time: float, charge: Floats, poses: Floats) -> VehicleReports:
         """Return the reports of vehicles (k,) at a time (s), with their charges (k,) and poses (k, 4)."""
@@ -119,7 +113,7 @@ class Onboard:
         except InfeasibleError:  # it keeps its route
             return False
         self.fleet.follow(vehicle, route, inputs)
-        _set_status(vehicle)
+        vehicle.status = vehicle.leg_status
         self.number[row], self.alone[row] = number, False
         return True
 
@@ -166,45 +160,28 @@ class Onboard:
             holds = self.rules.action == "hold" and not low[row]
             why = "it holds" if holds else "it returns: its battery is low" if low[row] else "it returns"
             state.log_event("lost_link", vehicle, detail=why)
-            here = free_at(state, vehicle, poses(row))
             if holds:
-                self.stop(row, replace(vehicle.spec, pose=poses(row)))
+                self.fleet.stop(vehicle, replace(vehicle.spec, pose=poses(row)))
                 vehicle.status = "transit"
             else:
-                zones = vehicle.inputs.zones
-                inputs = RouteInputs(here, (), zones)
-                try:
-                    route = home_route(state, here, tuple(state.all_zones[k] for k in zones))
-                except InfeasibleError as error:
-                    route, inputs = straight_home(state, vehicle, here, str(error))
-                self.fleet.follow(vehicle, route, inputs)
-                _set_status(vehicle)
+                here = free_at(state, vehicle, poses(row))
+                self.fleet.follow(vehicle, *way_home(state, vehicle, here, vehicle.inputs.zones))
+                vehicle.status = vehicle.leg_status
             changed.append(row)
         return changed
-
-    def stop(self, row: int, spec: Any) -> None:
-        """Leave a vehicle without a route, at the pose of `spec`."""
-        vehicle = self.fleet.vehicles[row]
-        self.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(spec, (), ()))
 
     def damage(self, row: int) -> None:
         """Disable a vehicle permanently: it neither reports nor receives; the station is not informed."""
         vehicle = self.fleet.vehicles[row]
         if vehicle.status != "damaged":
             self.state.log_event("damage", vehicle, vehicle.doing)
-            self.stop(row, vehicle.inputs.spec)
+            self.fleet.stop(vehicle, vehicle.inputs.spec)
             vehicle.status = "damaged"
 
 
 def task_versions(inputs: RouteInputs) -> tuple[int, ...]:
     """Return the versions of the tasks of a route, the one in progress first."""
     return inputs.order if inputs.rest is None else (inputs.rest.task, *inputs.order)
-
-
-def _set_status(vehicle: MissionVehicle) -> None:
-    """Set the status of a vehicle by its leg."""
-    leg = vehicle.current
-    vehicle.status = STATUS_ON[leg.kind] if leg is not None else (vehicle.at_rest if vehicle.travelled > 0 else "idle")
 
 
 def take_reports(
@@ -241,7 +218,8 @@ def _newest(contact: StationContact, reports: VehicleReports) -> VehicleReports:
     order = np.lexsort((-np.arange(count), reports.sent, rows))
     last = order[np.append(np.diff(rows[order]) != 0, True)]
     last.sort()
-    return reports.chosen(last[reports.sent[last] > contact.stamp[rows[last]]])
+    last = last[reports.sent[last] > contact.stamp[rows[last]]]
+    return VehicleReports(*(values[last] for values in reports))
 
 
 def _notable(state: MissionData, contact: StationContact, reports: VehicleReports, tolerance: float) -> Bools:
@@ -313,8 +291,15 @@ def update_contacts(state: MissionData, contact: StationContact) -> None:
     contact.lost |= gone
     for row in np.flatnonzero(gone).tolist():
         state.log_event("contact_lost", state.fleet.vehicles[row])
-    if contact.rules.action != "continue":
-        _assume_alone(state, contact, silent)
+    acts_alone = ~contact.assumed & (silent > contact.rules.timeout) & (contact.rules.action != "continue")
+    for row in np.flatnonzero(acts_alone).tolist():
+        vehicle = state.fleet.vehicles[row]
+        resting = vehicle.current is None
+        _give_back(state, contact, vehicle)
+        if not resting and contact.rules.action == "hold":
+            _stop(state, vehicle, "transit")
+        elif not resting:
+            go_home(state, vehicle, as_pose(contact.poses[row]))
     under_way = np.isfinite(state.fleet.due)
     overdue = contact.lost & under_way & (state.time > state.fleet.route_until + contact.rules.timeout)
     for row in np.flatnonzero(overdue).tolist():
@@ -323,23 +308,9 @@ def update_contacts(state: MissionData, contact: StationContact) -> None:
         _stop(state, vehicle, "missing")
 
 
-def _assume_alone(state: MissionData, contact: StationContact, silent: Floats) -> None:
-    """Give the tasks of vehicles to others that were silent (s) for the time-out."""
-    for row in np.flatnonzero(~contact.assumed & (silent > contact.rules.timeout)).tolist():
-        vehicle = state.fleet.vehicles[row]
-        resting = vehicle.current is None
-        _give_back(state, contact, vehicle)
-        if resting:
-            continue
-        if contact.rules.action == "hold":
-            _stop(state, vehicle, "transit")
-        else:
-            go_home(state, vehicle, contact_pose(contact, row))
-
-
 def _stop(state: MissionData, vehicle: MissionVehicle, status: Status) -> None:
     """Leave a vehicle without a route, as far as the station knows."""
-    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(vehicle.spec, (), ()))
+    state.fleet.stop(vehicle, vehicle.spec)
     state.set_status(vehicle, status)
 
 
@@ -383,9 +354,3 @@ def postpone(contact: StationContact, change: MissionChange) -> None:
             contact.waiting[row] = contact.waiting.get(row, False) or row in change.aborted
             change.dirty.discard(row)
             change.aborted.discard(row)
-
-
-def contact_pose(contact: StationContact, row: int) -> Pose:
-    """Return where a vehicle was when it reported last."""
-    x, y, z, heading = contact.poses[row].tolist()
-    return x, y, z, heading

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -24,7 +24,6 @@ from paddock.planning.mission.vehicles import (
     RouteInputs,
     rebuilt_route,
     record,
-    vehicles_from,
 )
 from paddock.planning.solver.costs import Costs, Covered
 from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
@@ -38,27 +37,6 @@ if TYPE_CHECKING:
     from paddock.planning.consensus_radio import Negotiated
     from paddock.planning.mission.over_radio import Onboard
 
-
-@dataclass(frozen=True)
-class MoveTask:
-    """A request to move a task."""
-
-    kind: ClassVar[str] = "move"
-    task: str
-    x: float  # m east
-    y: float  # m north
-
-
-@dataclass(frozen=True)
-class RemoveTask:
-    """A request to remove a task."""
-
-    kind: ClassVar[str] = "remove"
-    task: str
-
-
-Request = ScheduledEvent | MoveTask | RemoveTask
-CHANGES: dict[str, type[Any]] = {"move": MoveTask, "remove": RemoveTask}
 
 TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
 
@@ -135,19 +113,9 @@ Negotiator = Callable[[Costs, list[int], list[list[int]]], "Negotiated"]
 """Lets the vehicles of some rows negotiate over radio; they keep the tasks of their present orders."""
 
 
-def tasks_from(saved: Any) -> list[Task]:
-    """Return tasks."""
-    return [task_from(row) for row in saved]
-
-
 def task_from(row: Mapping[str, Any]) -> Task:
     """Return a task."""
     return Task(**{**row, "shape": SHAPES[row["shape"]["kind"]](**_arguments(row["shape"]))})
-
-
-def zones_from(saved: Any) -> list[Zone]:
-    """Return no-fly zones."""
-    return [zone_from(row) for row in saved]
 
 
 def zone_from(row: Mapping[str, Any]) -> Zone:
@@ -155,19 +123,20 @@ def zone_from(row: Mapping[str, Any]) -> Zone:
     return (CircleZone if row["kind"] == "circle" else PolygonZone)(**_arguments(row))
 
 
-def requests_from(saved: Any) -> list[Request]:
+MADE: dict[str, Callable[[Any], Any]] = {
+    "task": task_from, "zone": zone_from, "vehicle": lambda saved: typed(Vehicle, saved, "request"),
+    "move_task": lambda saved: typed(tuple[str, float, float], saved, "request"),
+    "at": lambda saved: typed(float, saved, "request"),
+}  # fmt: skip
+"""What makes the values of a saved request; others are names."""
+
+
+def requests_from(saved: Any) -> list[ScheduledEvent]:
     """Return requests."""
-    return [_request(row) for row in saved]
-
-
-def _request(row: Mapping[str, Any]) -> Request:
-    values = {name: value for name, value in row.items() if name != "kind"}
-    if row["kind"] != ScheduledEvent.kind:
-        request: Request = typed(CHANGES[row["kind"]], values, "request")
-        return request
-    read: dict[str, Any] = {"task": task_from, "vehicle": lambda tree: vehicles_from([tree])[0], "zone": zone_from}
-    values = {name: read[name](value) if name in read else value for name, value in values.items()}
-    return ScheduledEvent(**values)
+    return [
+        ScheduledEvent(**{key: MADE.get(key, lambda text: typed(str, text, "request"))(row[key]) for key in row})
+        for row in saved
+    ]
 
 
 def _arguments(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,11 +166,12 @@ class MissionData:
     applied_events: int = value(0, low=0)  # how many of `events`
     replans: int = value(0, low=0)
     log: list[LogEntry] = rows(LogEntry)
-    versions: list[Task] = plain(list, record, tasks_from)  # of tasks, referred to by routes: moving one adds a version
+    versions: list[Task] = plain(list, record, lambda saved: [*map(task_from, saved)])
+    """Of tasks, referred to by routes: moving a task adds a version."""
     tasks: dict[str, Job] = plain(dict, record, jobs_from)  # the state of each task
-    all_zones: list[Zone] = plain(list, record, zones_from)  # so far, referred to by routes
+    all_zones: list[Zone] = plain(list, record, lambda saved: [*map(zone_from, saved)])  # so far, referred to by routes
     active_zones: list[int] = rows(Annotated[int, Ge(0)])  # indices of those in force
-    queue: list[Request] = plain(list, record, requests_from)  # since the last observation
+    queue: list[ScheduledEvent] = plain(list, record, requests_from)  # since the last observation
     fleet: MissionFleet = child(MissionFleet)
     contact: StationContact | None = child()  # of a mission over radio; None: with all vehicles, always
     onboard: Onboard | None = child()
@@ -234,6 +204,11 @@ class MissionData:
                 raise InvalidValueError(f"version {job.version} is not one of task {name!r:.60}")
         if any(k >= len(self.all_zones) for k in self.active_zones):
             raise InvalidValueError(f"zones {self.active_zones} of {len(self.all_zones)}")
+        known = {*self.tasks, *names, *(request.vehicle.name for request in self.queue if request.vehicle is not None)}
+        for request in self.queue:
+            moved_task = request.move_task and request.move_task[0]
+            if not {request.damage, request.remove_task, moved_task} <= {None, *known}:
+                raise InvalidValueError("a request names a task or vehicle that does not exist")
         if self.applied_events > len(self.events):
             raise InvalidValueError(f"{self.applied_events} events have happened of {len(self.events)}")
         fleets = [self.fleet] + ([] if self.onboard is None else [self.onboard.fleet])
@@ -366,14 +341,15 @@ class MissionData:
         if route.legs:
             self._arrive(vehicle, route.legs[0])
         elif vehicle.status != "damaged":
-            self.set_status(vehicle, vehicle.at_rest if vehicle.travelled > 0.0 else "idle")
+            self.set_status(vehicle, vehicle.leg_status)
 
     def pass_legs(self, vehicle: MissionVehicle, tolerance: float) -> None:
         """Advance a vehicle over all legs whose end it has passed to within `tolerance` (m)."""
-        all_, k = self.fleet, vehicle.row
-        while all_.progress[k] >= all_.due[k] - tolerance and self.time >= all_.gate[k]:
-            self._leave(vehicle, vehicle.route.legs[vehicle.leg])
-            all_.enter(vehicle, vehicle.leg + 1)
+        for leg in self.fleet.pass_legs(vehicle, self.time, tolerance):
+            job = None if leg.kind != "coverage" else self.tasks[str(leg.task)]
+            if job is not None and job.state != "completed":  # by another vehicle, while this one was not in contact
+                job.state, job.completed, job.doing = "completed", self.time, False
+                self.log_event("completed", vehicle, leg.task)
             if vehicle.current is None:
                 self.set_status(vehicle, vehicle.at_rest)
             else:
@@ -408,11 +384,3 @@ class MissionData:
             job.doing, job.started = True, self.time
             late = self.time - task.closes
             self.log_event("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
-
-    def _leave(self, vehicle: MissionVehicle, leg: Leg) -> None:
-        if leg.kind == "coverage":
-            job = self.tasks[str(leg.task)]
-            if job.state == "completed":  # by another vehicle, while this one was not in contact
-                return
-            job.state, job.completed, job.doing = "completed", self.time, False
-            self.log_event("completed", vehicle, leg.task)

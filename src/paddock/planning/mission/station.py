@@ -9,7 +9,7 @@ from annotated_types import Ge
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, RouteInputs, record
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, RouteInputs, extend, record
 from paddock.planning.solver.problem import LostLink
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
@@ -24,16 +24,12 @@ NEGOTIATED = ("negotiations", "agreed", "rounds", "messages", "conflicts", "unas
 
 
 class VehicleReport(NamedTuple):
-    """What a vehicle reports, as of the time of sending."""
+    """What a vehicle reports of its route, as of the time of sending."""
 
     row: int
-    sent: float  # s
     number: int  # of the last route that it has received; 0: none
     alone: bool  # it acts on its own
     progress: float  # m on its route
-    travelled: float  # m in all
-    charge: float  # share of its battery, NaN: unknown
-    pose: Pose
     finished: int  # tasks since the start
 
 
@@ -42,24 +38,18 @@ class VehicleReports(NamedTuple):
 
     rows: Ints
     sent: Floats  # s
-    number: Ints
-    alone: Bools
-    progress: Floats  # m
-    travelled: Floats  # m
-    charge: Floats
+    number: Ints  # of the last route that each has received; 0: none
+    alone: Bools  # acts on its own
+    progress: Floats  # m on its route
+    travelled: Floats  # m in all
+    charge: Floats  # share of its battery, NaN: unknown
     poses: Floats  # (k, 4)
-    finished: Ints
+    finished: Ints  # tasks since the start
 
     def at(self, k: int) -> VehicleReport:
         """Return one of them."""
-        row, sent, number, alone, progress, travelled, charge, (x, y, z, heading), finished = (
-            values[k].tolist() for values in self
-        )
-        return VehicleReport(row, sent, number, alone, progress, travelled, charge, (x, y, z, heading), finished)
-
-    def chosen(self, which: Any) -> "VehicleReports":
-        """Return those that a mask or an array of indices selects."""
-        return VehicleReports(*(values[which] for values in self))
+        own = self.rows, self.number, self.alone, self.progress, self.finished
+        return VehicleReport(*(values[k].item() for values in own))
 
 
 def issued_from(saved: Any) -> dict[int, dict[int, RouteInputs]]:
@@ -84,7 +74,7 @@ class StationContact:
     seen: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the last report arrived
     stamp: Floats = array("f8", MEMBER, unit="s", fill=-1.0, low=-LONGEST, high=LONGEST)  # when it was sent
     poses: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # m and rad, reported
-    charge: Floats = array("f8", MEMBER, low=-10.0, high=10.0, nan=True)  # reported, NaN: unknown
+    charge: Floats = array("f8", MEMBER, fill=np.nan, low=-10.0, high=10.0, nan=True)  # reported, NaN: unknown
     number: Ints = array("i8", MEMBER, low=0)  # of the newest route
     known: Ints = array("i8", MEMBER, low=-1)  # route that the station believes to be flown, see `route_key`
     finished: Ints = array("i8", MEMBER, low=0)  # tasks that were reported
@@ -111,14 +101,8 @@ class StationContact:
 
     def grow(self, poses: list[Pose], time: float) -> None:
         """Extend the arrays for vehicles that have joined at these poses, in contact."""
-        more = len(poses)
-        if not more:
-            return
-        self.lost, self.assumed = (np.append(marks, np.zeros(more, bool)) for marks in (self.lost, self.assumed))
-        self.seen, self.stamp = np.append(self.seen, np.full(more, time)), np.append(self.stamp, np.full(more, -1.0))
-        self.poses, self.charge = np.vstack([self.poses, poses]), np.append(self.charge, np.full(more, np.nan))
-        for name in ("number", "known", "finished"):
-            setattr(self, name, np.append(getattr(self, name), np.zeros(more, np.int64)))
+        if poses:
+            extend(self, len(self.seen) + len(poses), seen=time, poses=poses)
 
     def issue(self, row: int, inputs: RouteInputs) -> None:
         """Number a new route of a vehicle; it is kept until the vehicle reports that it has received it."""

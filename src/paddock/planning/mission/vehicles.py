@@ -5,7 +5,7 @@ Routes are not saved, but their inputs, as plain values: routes are built again 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from itertools import accumulate
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.path import Path, Pose, as_pose
 from paddock.planning.geometry.polygon import PolygonShape
 from paddock.planning.geometry.shapes import AreaShape, CircleShape, LineShape, PointShape
 from paddock.planning.geometry.zones import Zone
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Problem, Task, Vehicle
-from paddock.planning.solver.routes import STATUSES, Leg, Route, Status, lifted, route_of
+from paddock.planning.solver.routes import STATUS_ON, STATUSES, Leg, Route, Status, lifted, route_of
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
@@ -34,12 +34,8 @@ MEMBER = "member"  # the axis of arrays over the vehicles of a mission
 CODES = {status: code for code, status in enumerate(STATUSES)}
 TURNING = 2.658 * pi
 """Upper bound in turn radii of a Dubins path minus the straight line (Savla, Frazzoli and Bullo)."""
-INITIAL = {"due": inf, "gate": -inf, "until": inf, "fullest": np.nan, "codes": CODES["idle"]}
-"""Values of a vehicle that joins, where they are not 0."""
 LONGEST = 1e12  # m or s, of saved values
 SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}
-KINDS = {*SHAPES, "circle", "polygon", "move", "remove", "event"}
-"""Kinds of shapes, zones and requests in saved states."""
 
 
 @dataclass(frozen=True)
@@ -77,88 +73,71 @@ def record(value: Any) -> Any:
         if f.default is MISSING or getattr(value, f.name) != f.default
     }
     kind = getattr(type(value), "kind", "")
-    if kind and kind not in KINDS:
+    if kind and kind not in SHAPES:  # zones are circles and polygons, too
         raise InvalidValueError(f"cannot save a task of the shape {kind!r}; valid: {', '.join(SHAPES)}")
     return plain | {"kind": kind} if kind else plain
 
 
-def vehicles_from(saved: Any) -> list[Vehicle]:
-    """Return vehicles."""
-    vehicles: list[Vehicle] = typed(list[Vehicle], saved, "vehicles")
-    return vehicles
+def extend(part: Any, count: int, **values: Any) -> None:
+    """Extend the arrays of a part over the vehicles of a mission to `count` rows: as declared, or `values`."""
+    for name, leaf in part.leaves.items():
+        if isinstance(leaf, ArrayLeaf) and MEMBER in leaf.axes:
+            known = getattr(part, name)
+            more = np.full((count - len(known), *known.shape[1:]), values.get(name, leaf.fill), known.dtype)
+            setattr(part, name, np.concatenate([known, more]))
 
 
-def inputs_from(saved: Any) -> list[RouteInputs]:
-    """Return inputs of routes."""
-    inputs: list[RouteInputs] = typed(list[RouteInputs], saved, "inputs of routes")
-    return inputs
+def records(kind: Any, what: str, make: Callable[[], Any] = list) -> Any:
+    """Declare a value that is saved by `record` and read as a type; `make`: an empty one, `what`: for errors."""
+    return plain(make, record, partial(_read, kind, what))
+
+
+def _read(kind: Any, what: str, saved: Any) -> Any:
+    return typed(kind, saved, what)
+
+
+def unchanged(value: Any) -> Any:
+    """Return a value."""
+    return value
+
+
+def field_of(name: str, read: Callable[[Any], Any] = unchanged, write: Callable[[Any], Any] = unchanged) -> Any:
+    """Return a property of a vehicle that is its entry in a field of the fleet."""
+
+    def get(vehicle: MissionVehicle) -> Any:
+        return read(getattr(vehicle.fleet, name)[vehicle.row])
+
+    def put(vehicle: MissionVehicle, value: Any) -> None:
+        getattr(vehicle.fleet, name)[vehicle.row] = write(value)
+
+    return property(get, put)
 
 
 class MissionVehicle:
     """One vehicle: its route, and a view of its row of the fleet."""
 
     def __init__(self, row: int, fleet: MissionFleet) -> None:
-        self.row = row
-        self._fleet = fleet
+        self.row, self.fleet = row, fleet
         self.route = Route(self.spec.name, (), self.spec.speed)
         self.ends: list[float] = []  # m flown at the end of each leg
 
     def set_route(self, route: Route) -> None:
         """Set the route."""
         self.route, self.ends = route, list(accumulate(leg.flown for leg in route.legs))
-        self._fleet.route_until[self.row] = route.legs[-1].ends if route.legs else inf
+        self.fleet.route_until[self.row] = route.legs[-1].ends if route.legs else inf
 
-    @property
-    def spec(self) -> Vehicle:
-        """The vehicle as it joined, raised to its layer."""
-        return self._fleet.joined[self.row]
-
-    @spec.setter
-    def spec(self, spec: Vehicle) -> None:
-        self._fleet.joined[self.row] = spec
-
-    @property
-    def inputs(self) -> RouteInputs:
-        """The inputs of its route."""
-        return self._fleet.inputs[self.row]
-
-    @property
-    def leg(self) -> int:
-        """The leg that it is on."""
-        return int(self._fleet.leg[self.row])
+    spec: Vehicle = field_of("joined")  # as it joined, raised to its layer
+    inputs: RouteInputs = field_of("inputs")  # of its route
+    leg: int = field_of("leg", int)  # the leg that it is on
+    status: Status = field_of("codes", STATUSES.__getitem__, CODES.__getitem__)
+    spent: bool = field_of("spent", bool)  # its battery allows no more tasks
+    progress: float = field_of("progress", float)  # m flown on its route
+    travelled: float = field_of("travelled", float)  # m flown in all
 
     @property
     def name(self) -> str:
         """Its name."""
         return self.spec.name
-
-    @property
-    def status(self) -> Status:
-        """Its status."""
-        return STATUSES[int(self._fleet.codes[self.row])]
-
-    @status.setter
-    def status(self, status: Status) -> None:
-        self._fleet.codes[self.row] = CODES[status]
-
-    @property
-    def spent(self) -> bool:
-        """Whether its battery allows no more tasks."""
-        return bool(self._fleet.spent[self.row])
-
-    @spent.setter
-    def spent(self, spent: bool) -> None:
-        self._fleet.spent[self.row] = spent
-
-    @property
-    def progress(self) -> float:
-        """Metres flown on its route."""
-        return float(self._fleet.progress[self.row])
-
-    @property
-    def travelled(self) -> float:
-        """Metres flown in all."""
-        return float(self._fleet.travelled[self.row])
 
     @property
     def rest(self) -> Pose:
@@ -169,6 +148,13 @@ class MissionVehicle:
     def at_rest(self) -> Status:
         """Its status after its last leg: `diverted` if it waits elsewhere because its home is closed."""
         return "home" if self.inputs.spec.home[:2] == self.spec.home[:2] else "diverted"
+
+    @property
+    def leg_status(self) -> Status:
+        """Its status by its leg."""
+        if self.current is not None:
+            return STATUS_ON[self.current.kind]
+        return self.at_rest if self.travelled > 0.0 else "idle"
 
     @property
     def able(self) -> bool:
@@ -197,23 +183,21 @@ class MissionVehicle:
 class MissionFleet:
     """All vehicles of a mission, in the order of joining: their routes' inputs and arrays over them."""
 
-    joined: list[Vehicle] = plain(list, record, vehicles_from)  # as they joined, raised to their layers
-    inputs: list[RouteInputs] = plain(list, record, inputs_from)  # of their routes
+    joined: list[Vehicle] = records(list[Vehicle], "vehicles")  # as they joined, raised to their layers
+    inputs: list[RouteInputs] = records(list[RouteInputs], "inputs of routes")  # of their routes
     routed: Bools = array("?", MEMBER)  # has a route
     leg: Ints = array("i8", MEMBER, low=0)  # the leg that it is on
-    codes: NDArray[np.uint8] = array("u1", MEMBER, high=len(STATUSES) - 1)  # status, an index of STATUSES
+    codes: NDArray[np.uint8] = array("u1", MEMBER, fill=CODES["idle"], high=len(STATUSES) - 1)  # of its status
     spent: Bools = array("?", MEMBER)  # the battery allows no more tasks
     progress: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown on the route
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown in all
-    due: Floats = array(
-        "f8", MEMBER, unit="m", infinite=True
-    )  # m of progress at which the leg ends; inf: there is none
-    gate: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: the leg does not end before
+    due: Floats = array("f8", MEMBER, unit="m", fill=inf, infinite=True)  # progress at the leg's end; inf: no leg
+    gate: Floats = array("f8", MEMBER, unit="s", fill=-inf, infinite=True)  # the leg does not end before
     since: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the leg is planned to begin
     passed: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # progress at its beginning
-    until: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: when it is planned to end; inf: there is none
+    until: Floats = array("f8", MEMBER, unit="s", fill=inf, infinite=True)  # when it is planned to end; inf: no leg
     whole: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # of the route; 0: no task is ahead
-    fullest: Floats = array("f8", MEMBER, low=-10.0, high=10.0, nan=True)  # first observed charge; NaN: none
+    fullest: Floats = array("f8", MEMBER, fill=np.nan, low=-10.0, high=10.0, nan=True)  # first observed charge
 
     def __post_init__(self) -> None:
         """Set what is derived from the state."""
@@ -229,10 +213,7 @@ class MissionFleet:
         """Add a vehicle."""
         self.joined.append(spec)
         self.inputs.append(RouteInputs(spec, (), ()))
-        for name, leaf in type(self).leaves.items():  # type: ignore[attr-defined]
-            if isinstance(leaf, ArrayLeaf):
-                values = getattr(self, name)
-                setattr(self, name, np.append(values, values.dtype.type(INITIAL.get(name, 0))))
+        extend(self, len(self.joined))
         return self._derive(spec)
 
     def _derive(self, spec: Vehicle) -> MissionVehicle:
@@ -261,6 +242,23 @@ class MissionFleet:
         self.inputs[k], self.routed[k], self.progress[k] = inputs, bool(route.legs), 0.0
         vehicle.set_route(route)
         self.enter(vehicle, 0)
+
+    def stop(self, vehicle: MissionVehicle, spec: Vehicle) -> None:
+        """Leave a vehicle without a route, at the pose of `spec`."""
+        self.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(spec, (), ()))
+
+    def at_ends(self, time: float, tolerance: float) -> list[MissionVehicle]:
+        """Return the vehicles that have reached the end of their leg to within `tolerance` (m)."""
+        ended = (self.progress >= self.due - tolerance) & (time >= self.gate)
+        return [self.vehicles[row] for row in np.flatnonzero(ended).tolist()]
+
+    def pass_legs(self, vehicle: MissionVehicle, time: float, tolerance: float) -> Iterator[Leg]:
+        """Yield the legs whose end a vehicle has reached to within `tolerance` (m); the next has begun then."""
+        k = vehicle.row
+        while self.progress[k] >= self.due[k] - tolerance and time >= self.gate[k]:
+            leg = vehicle.route.legs[vehicle.leg]
+            self.enter(vehicle, vehicle.leg + 1)
+            yield leg
 
     def enter(self, vehicle: MissionVehicle, leg: int) -> None:
         """Start a leg of a vehicle's route; after the last one there is none."""
@@ -303,8 +301,7 @@ def with_rest(
     covered = Costs(Problem((spec,), (task,), zones, problem.wind, clearance=problem.clearance)).coverage(0, 0)
     assert isinstance(covered, Path)
     whole = lifted(covered, rest.end[2])
-    x, y, z, heading = whole.at(rest.done)[0].tolist()
-    flown, start = whole.flown - rest.done, (x, y, z, heading)
+    flown, start = whole.flown - rest.done, as_pose(whole.at(rest.done)[0])
     ends = rest.begins + flown / spec.speed
     make = partial(whole.subpath, rest.done, whole.flown)
     leg = Leg("coverage", task.name, flown, rest.begins, ends, start, rest.end, make)

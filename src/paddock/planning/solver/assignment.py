@@ -252,8 +252,6 @@ run_auction = routine(auction_columns)
 def assign_in_rounds(costs: Costs, solve: Solve, progress: Progress) -> MethodResult:
     """Return the result of repeated assignments, each of which gives every vehicle at most one task."""
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
-    if not costs.vehicles or not costs.tasks:
-        return MethodResult(orders, {"rounds": 0})
     fleet, ends, left = costs.fleet, empty_tours(costs), np.arange(costs.tasks)
     by_time, rounds = costs.problem.objective == "makespan", 0
     while len(left):

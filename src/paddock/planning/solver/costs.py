@@ -89,13 +89,9 @@ class Costs:
         """Remaining metres of each vehicle, (vehicles,)."""
         return np.array([vehicle.range for vehicle in self.problem.vehicles])
 
-    def detours(self, vehicle: int, order: Sequence[int] | None = None) -> Detours:
-        """Return the ways of a vehicle around zones: those of a tour, or all."""
-        kind = self.class_of[vehicle]
-        if order is None:
-            self._tables.find_all(kind)
-        else:
-            self._tables.find(kind, *self._ends_of(vehicle, order))
+    def detours(self, vehicle: int, order: Sequence[int]) -> Detours:
+        """Return the ways of a vehicle around zones on a tour."""
+        self._tables.find(self.class_of[vehicle], *self._ends_of(vehicle, order))
         return self._detours_of(vehicle)
 
     def measure(self, orders: Sequence[Sequence[int]]) -> bool:
@@ -187,8 +183,7 @@ class Costs:
 
     @cached_property
     def _single(self) -> Floats:
-        for kind in range(len(self._kinds)):
-            self._tables.find_all(kind)
+        self._tables.find_all()
         return self._singles(np.arange(self.tasks))
 
     def alone_of(self, task: int) -> Floats:
@@ -198,10 +193,14 @@ class Costs:
         if task not in self._alone:
             for kind in range(len(self._kinds)):
                 vehicles = np.flatnonzero(np.array(self.class_of) == kind)
-                self._tables.find(kind, vehicles, np.full(len(vehicles), task))
-                self._tables.find(kind, np.full(len(vehicles), self.vehicles + task), self.tasks + vehicles)
+                self._find_single(kind, vehicles, np.full(len(vehicles), task))
             self._alone[task] = self._singles(np.array([task]))[:, 2, 0]
         return self._alone[task]
+
+    def _find_single(self, kind: int, vehicles: Ints, tasks: Ints) -> None:
+        """Find the ways of vehicles of a class to tasks and from there home, pair by pair (p,)."""
+        self._tables.find(kind, vehicles, tasks)
+        self._tables.find(kind, self.vehicles + tasks, self.tasks + vehicles)
 
     def _singles(self, tasks: Ints) -> Floats:
         lengths = np.empty((self.vehicles, 3, len(tasks)))
@@ -212,8 +211,7 @@ class Costs:
     @cached_property
     def fleet(self) -> TourData:
         """All vehicles and tasks for compiled searches."""
-        for kind in range(len(self._kinds)):
-            self._tables.find_all(kind)
+        self._tables.find_all()
         return self._fleet()
 
     def fleet_for(self, orders: Sequence[Sequence[int]], tasks: Ints) -> TourData:
@@ -243,9 +241,7 @@ class Costs:
 
     def transit_lengths(self, vehicle: int, tasks: Ints) -> tuple[Floats, Floats, Floats]:
         """Return metres flown from the vehicle's start to each task (n,), `between` them, and from each home (n,)."""
-        kind, own = self.class_of[vehicle], np.full(len(tasks), vehicle)
-        self._tables.find(kind, own, tasks)
-        self._tables.find(kind, self.vehicles + tasks, self.tasks + own)
+        self._find_single(self.class_of[vehicle], np.full(len(tasks), vehicle), tasks)
         between, lengths = self.between(vehicle, tasks), np.empty((3, len(tasks)))
         write_single_lengths(self.movers[vehicle], self.jobs(vehicle), self._detours_of(vehicle), tasks, lengths)
         return lengths[0], between, lengths[1]

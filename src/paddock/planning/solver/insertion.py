@@ -102,19 +102,11 @@ def least_length(j: Jobs, table: Floats, position: int, task: int, slow: float) 
     return least
 
 
-def insertions(
-    m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float, table: Floats
-) -> tuple[int, float, float]:
-    """Return the best position of a task in an order (-1: none), the tour's metres and end (s); fill `table`."""
-    total, ends = trace(m, j, extra, order, count, table)
-    return best_position(m, j, extra, order, count, task, limit, table, total, ends)
-
-
 def best_position(
     m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float,
     table: Floats, total: float, ends: float,
 ) -> tuple[int, float, float]:  # fmt: skip
-    """Return the same for an order that was traced, so that many tasks can be tried in it."""
+    """Return the best position of a task in a traced order (-1: none), the tour's metres and end (s)."""
     best, flown, finish = -1, inf, inf
     slow = slowest(m)
     for position in range(count + 1):
@@ -183,7 +175,7 @@ def retrace(fleet: TourData, orders: Packed, a: int, tours: Traced) -> None:
 def insertion_cost(
     fleet: TourData, orders: Packed, limits: Floats, a: int, task: int, tours: Traced
 ) -> tuple[int, float, float]:
-    """`insertions` of a task into a traced tour within its limit."""
+    """Return `best_position` of a task in a traced tour within its limit."""
     m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
     if not j.cover[task] < inf:
         return -1, inf, inf
@@ -250,8 +242,7 @@ class TourEnds(NamedTuple):
 def empty_tours(costs: Costs) -> TourEnds:
     """Return the ends of tours without tasks."""
     ends = TourEnds(empty((costs.vehicles, 7)), zeros(costs.vehicles, int64))
-    if costs.vehicles:
-        append_pairs(costs.fleet, ends, np.arange(costs.vehicles), np.full(costs.vehicles, -1))
+    append_pairs(costs.fleet, ends, np.arange(costs.vehicles), np.full(costs.vehicles, -1))
     return ends
 
 

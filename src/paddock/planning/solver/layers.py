@@ -14,7 +14,7 @@ from paddock.planning.geometry.path import Path, Pose, Segment, along_rows
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Vehicle
-from paddock.planning.solver.routes import STATUS_ON, STATUSES, Meeting, Route, late_task, predictable, route_of
+from paddock.planning.solver.routes import STATUS_ON, STATUSES, Meeting, Route, in_time, predictable, route_of
 from paddock.planning.solver.tours import Ints
 from paddock.world.columns import Floats
 
@@ -149,9 +149,9 @@ class Airspace:
         self.alike = [predictable(costs, k, orders[k]) for k in flying]  # in each layer
         self.first = floor(times[0] / step)  # moments are whole steps since 0 s
         self.count = ceil((times[1] + DELAYS[-1]) / step) - self.first + 2
-        self.places = np.full((len(flying) + 1, self.count, 3), np.nan)  # the last one is tried
+        self.positions = np.full((len(flying) + 1, self.count, 3), np.nan)  # the last one is tried
         for row, flight in enumerate(self.flights):
-            self.places[row] = self._places(row, flight)
+            self.positions[row] = self._positions(row, flight)
         self.near = np.zeros(
             (len(flying) + 1, len(flying) + 1), np.int64
         )  # [row, earlier row]: first meeting; -1: none
@@ -162,7 +162,7 @@ class Airspace:
     def find_meetings(self, height: float) -> None:
         """Find the first meeting of each pair, with less than `height` (m) between them."""
         self.near[:-1], self.near[-1] = 0, -1
-        first_meetings(self.places, self.separation.distance + CHORD, height, self.near)
+        first_meetings(self.positions, self.separation.distance + CHORD, height, self.near)
 
     def option(self, row: int, lift: float, delay: float = 0.0) -> Flight | None:
         """Return a flight in a layer (m), and later (s); None: impossible, too long, too late, or one too many."""
@@ -176,25 +176,25 @@ class Airspace:
             self.options[key] = None if late else flight
         return self.options.get(key)
 
-    def _places(self, row: int, flight: Flight) -> Floats:
+    def _positions(self, row: int, flight: Flight) -> Floats:
         lifted = flight.vehicle.lift - self.planned[row].vehicle.lift
         same = self.alike[row] and flight.vehicle.departs == self.planned[row].vehicle.departs  # only higher
-        points = _places(*(self.planned[row] if same else flight), self.step, self.first, self.count)
+        points = _positions(*(self.planned[row] if same else flight), self.step, self.first, self.count)
         points[:, 2] += lifted if same else 0.0
         return points
 
     def take(self, row: int, flight: Flight) -> None:
         """Exchange the flight of a vehicle."""
-        self.flights[row], self.places[row] = flight, self._places(row, flight)
+        self.flights[row], self.positions[row] = flight, self._positions(row, flight)
 
     def change(self, row: int, flight: Flight) -> None:
         """Exchange the flight of a vehicle, and find out whom it meets."""
         self.take(row, flight)
-        self.places[-1] = self.places[row]
+        self.positions[-1] = self.positions[row]
         meetings = np.full_like(self.near, -1)
         meetings[-1] = 0
         meetings[-1, row] = meetings[-1, -1] = -1
-        first_meetings(self.places, self.separation.distance + CHORD, self.separation.height, meetings)
+        first_meetings(self.positions, self.separation.distance + CHORD, self.separation.height, meetings)
         self.near[row, :row], self.near[row + 1 : -1, row] = meetings[-1, :row], meetings[-1, row + 1 : -1]
 
     def pairs(self) -> list[tuple[int, int]]:
@@ -237,19 +237,19 @@ class Airspace:
 
     def _try_flights(self, flights: Mapping[int, Flight]) -> tuple[bool, tuple[int, float, float]]:
         """Return whether other flights meet none, how many pairs meet and share a layer, and the height (m) of all."""
-        before = {row: (self.flights[row], self.places[row].copy()) for row in flights}
+        before = {row: (self.flights[row], self.positions[row].copy()) for row in flights}
         near, self.tried = self.near.copy(), self.tried + 1
         for row, flight in flights.items():
             self.change(row, flight)
         pairs, lifts = self.pairs(), [flight.vehicle.lift for flight in self.flights]
         shared_layers = sum(lifts.count(lift) for lift in lifts) if self.separation.spread else 0
         for row, saved in before.items():
-            self.flights[row], self.places[row] = saved
+            self.flights[row], self.positions[row] = saved
         self.near = near
         return not any(row in pair for pair in pairs for row in flights), (len(pairs), float(shared_layers), sum(lifts))
 
 
-def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int) -> Floats:
+def _positions(vehicle: Vehicle, route: Route, step: float, first: int, count: int) -> Floats:
     """Return x, y, z (count, 3) of a vehicle at whole steps (s) from the `first` on, NaN while it is not under way.
 
     At the steps before it begins and after it ends it is where it begins and ends.
@@ -275,8 +275,7 @@ def _rebuild(costs: Costs, vehicle: Vehicle, order: Sequence[int]) -> Flight | N
         route = route_of(costs_alone, 0, order)
     except InfeasibleError:
         return None
-    fits = route.flown <= vehicle.range * (1.0 + 1e-9) and late_task(costs_alone, route) is None
-    return Flight(vehicle, route) if fits else None
+    return Flight(vehicle, route) if in_time(costs_alone, 0, route) else None
 
 
 def _first_meetings(points: Floats, distance: float, height: float, meetings: Ints) -> None:

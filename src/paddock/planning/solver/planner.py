@@ -29,12 +29,11 @@ from paddock.planning.solver.layers import assign_layers
 from paddock.planning.solver.methods import Method, MethodResult, Progress, find_method
 from paddock.planning.solver.methods.routing import chosen_headings
 from paddock.planning.solver.problem import Problem, Task, Vehicle
-from paddock.planning.solver.routes import Plan, Route, Undone, first_infeasible, late_task, route_of
+from paddock.planning.solver.routes import Plan, Route, Undone, first_infeasible, in_range, in_time, late_task, route_of
 from paddock.planning.solver.tours import fits
 from paddock.planning.solver.transits import between
 from paddock.world.columns import Floats
 
-MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
 ABOVE = 1.25  # a cost may be this much above the range: whether the path fits is measured
 TRIES = 8  # vehicles that are tried for a task that was left out
 MOST_CHOSEN = 256  # tasks of a tour that is too long among which those to keep are chosen
@@ -55,7 +54,7 @@ def solve(
     planning_method = find_method(method)
     values = planning_method.read(options)
     costs = Costs(problem, covered)
-    return build(costs, _run_method(planning_method, values, costs, progress or (lambda share: None)), method)
+    return build(costs, run_method(planning_method, values, costs, progress or (lambda share: None)), method)
 
 
 def revise(
@@ -68,13 +67,14 @@ def revise(
     planning_method = find_method(method)
     values = planning_method.read(options)
     if planning_method.revise is None or not costs.vehicles or not costs.tasks:
-        result = _run_method(planning_method, values, costs, lambda share: None)
+        result = run_method(planning_method, values, costs, lambda share: None)
     else:
         result = planning_method.revise(costs, values, orders)
     return build(costs, result, method, kept_routes)
 
 
-def _run_method(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
+def run_method(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
+    """Return the result of a method; without vehicles or tasks there is nothing to search."""
     if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
         costs = Costs(costs.problem.with_headings({}))
     if not costs.vehicles or not costs.tasks:
@@ -130,7 +130,7 @@ def _fit_route(costs: Costs, vehicle: int, order: list[int]) -> Route:
         late = late_task(costs, route)
         if late is not None:
             order.pop(late)
-        elif _in_range(route, spec):
+        elif in_range(route, spec):
             return route
         else:
             kept, cost = most_within(costs, vehicle, order, limit)
@@ -177,10 +177,6 @@ def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) 
     return kept[::-1], cost
 
 
-def _in_range(route: Route, spec: Vehicle) -> bool:
-    return route.flown <= spec.range * (1.0 + MEASURED)
-
-
 def _insert_left(costs: Costs, orders: list[list[int]], routes: list[Route], planned: Sequence[int]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
     for vehicle, order in enumerate(_orders_with(costs, orders, planned)):
@@ -197,7 +193,7 @@ def _insert_left(costs: Costs, orders: list[list[int]], routes: list[Route], pla
             except InfeasibleError:  # for all that turn like it
                 room[np.array(costs.class_of) == costs.class_of[vehicle]] = -1.0
                 continue
-            if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
+            if in_time(costs, vehicle, route):
                 orders[vehicle], routes[vehicle] = trial[vehicle], route
                 break
             room[vehicle] = -1.0  # not this one
@@ -234,7 +230,7 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
                 continue  # too far, with any heading
             with suppress(InfeasibleError):
                 route, heading = alone(costs, vehicle, task)
-                if _in_range(route, spec) and late_task(costs, route) is None:
+                if in_time(costs, vehicle, route):
                     orders[vehicle], routes[vehicle] = [task], route
                     headings |= heading
                     break
@@ -345,7 +341,7 @@ def _why_not(costs: Costs, vehicle: int, task: int) -> str:
     if late_task(costs, route) is not None:
         begins = next(leg.begins for leg in route.legs if leg.kind == "coverage")
         return f"{spec.name} cannot begin before {begins:.0f} s, its window closes at {problem.tasks[task].closes:g} s"
-    if _in_range(route, spec):
+    if in_range(route, spec):
         return ""
     far = f"it takes {route.flown:,.0f} m there and back"
     if costs.transits.drift(spec) != (0.0, 0.0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
@@ -132,15 +132,16 @@ def _check(vehicle: Vehicle, wind: tuple[float, float]) -> None:
 
 @dataclass(frozen=True)
 class ScheduledEvent:
-    """An event at a time; exactly one of the other fields is set."""
+    """An event at a time, or a request; exactly one of the other fields is set."""
 
-    kind: ClassVar[str] = "event"
     at: float  # s
     task: Task | None = None  # a new task
     damage: str | None = None  # the name of a vehicle that fails
     vehicle: Vehicle | None = None  # a new vehicle
     zone: Zone | None = None  # a new no-fly zone
     remove_zone: str | None = None  # the name of a no-fly zone that is open again
+    move_task: tuple[str, float, float] | None = None  # the name of a task, and its new position (m east, north)
+    remove_task: str | None = None  # the name of a task that is not to be done
 
 
 @dataclass(frozen=True)

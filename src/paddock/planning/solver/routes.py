@@ -13,7 +13,7 @@ from paddock.compute.math import hypot
 from paddock.errors import unknown_name
 from paddock.planning.geometry.path import Path, Pose, joined
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.solver.problem import Problem, Task
+from paddock.planning.solver.problem import Problem, Task, Vehicle
 from paddock.planning.solver.transits import Goal, course_at_end
 from paddock.world.columns import Floats
 
@@ -130,6 +130,7 @@ class Plan:
         raise unknown_name("vehicle", str(vehicle), [route.vehicle for route in self.routes])
 
 
+MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
 SOON = 1e-9  # s: shorter waiting times are ignored
 HEADINGS = tuple(2.0 * pi * k / 16 for k in range(16))  # rad, with which a task is passed that leaves no way otherwise
 
@@ -166,7 +167,7 @@ def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
         x, y, heading = writer.entry(t)
         there: Pose = (x, y, z, arrival)
         if writer.stays:
-            writer.stay(task, begin - way / spec.speed)
+            writer.wait(task, begin - way / spec.speed, True)
         writer.add("transit", task, way, way / spec.speed, there, partial(writer.way, (x, y, z, heading), writer.here))
         if begin - writer.time > SOON:
             writer.add("wait", task, wait, begin - writer.time, there, partial(writer.circles, there, wait))
@@ -190,6 +191,16 @@ def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
                 return k
             return max(k - 1, 0)
     return len(order) - 1
+
+
+def in_time(costs: Costs, vehicle: int, route: Route) -> bool:
+    """Return whether a route is within the range of its vehicle, and begins no task too late."""
+    return in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None
+
+
+def in_range(route: Route, vehicle: Vehicle) -> bool:
+    """Return whether a route that is measured on its paths is within the range of its vehicle."""
+    return route.flown <= vehicle.range * (1.0 + MEASURED)
 
 
 def late_task(costs: Costs, route: Route) -> int | None:
@@ -267,7 +278,8 @@ class _RouteWriter:
         z, free = self.who.travels_at if task.z is None else task.z, task.shape.entry.heading is None
         if chosen is not None:
             heading = leave = chosen
-        self.depart(task)
+        grounded = self.who.moves != "aircraft"
+        self.wait(task, self.who.departs, self.stays or grounded)
         try:
             way = self.onward((x, y, z, heading))
         except InfeasibleError:
@@ -277,9 +289,9 @@ class _RouteWriter:
         if chosen is None:
             self.last = (t, len(self.legs), self.here, self.time) if free else None
         if self.stays:
-            self.stay(task, task.opens - way.flown / self.who.speed)
+            self.wait(task, task.opens - way.flown / self.who.speed, True)
         self.follow("transit", task, way, heading)
-        self.wait(task)
+        self.wait(task, task.opens, grounded)
         self.follow("coverage", task, self.coverage(t, self.here), leave if isfinite(leave) else None)
 
     def follow(self, kind: LegKind, task: Task | None, path: Path, heading: float | None) -> None:
@@ -297,28 +309,14 @@ class _RouteWriter:
         departed = self.who.under_way or self.who.aloft or any(leg.flown for leg in self.legs)
         return self.who.moves == "aircraft" and not departed
 
-    def depart(self, task: Task) -> None:
-        """Wait until the vehicle may depart to its first task: in place, or in circles in the air."""
-        seconds = self.who.departs - self.time
-        if self.stays or self.who.moves != "aircraft":
-            self.stay(task, self.who.departs)
-        elif seconds > SOON:
-            self.circle(task, seconds)
-
-    def stay(self, task: Task, until: float) -> None:
-        """Wait in place until a time (s)."""
-        if until - self.time > SOON:
-            self.add("wait", task, 0.0, until - self.time, self.here, partial(self.circles, self.here, 0.0))
-
-    def wait(self, task: Task) -> None:
-        """Wait until the task opens."""
-        if self.who.moves != "aircraft":
-            self.stay(task, task.opens)
-        elif task.opens - self.time > SOON:
-            self.circle(task, task.opens - self.time)
-
-    def circle(self, task: Task, seconds: float) -> None:
-        """Wait for that long in circles, for one at least."""
+    def wait(self, task: Task, until: float, in_place: bool) -> None:
+        """Wait until a time (s): in place, or in circles in the air, one at least."""
+        seconds = until - self.time
+        if seconds <= SOON:
+            return
+        if in_place:
+            self.add("wait", task, 0.0, seconds, self.here, partial(self.circles, self.here, 0.0))
+            return
         turn = self.costs.transits.circle(self.who, self.here)
         path = _circles(turn, max(seconds * self.who.speed, turn.flown))
         self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, lambda: path)

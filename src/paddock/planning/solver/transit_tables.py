@@ -82,14 +82,15 @@ class TransitTables:
         walls, sets = self._stacked
         return Detours(self._pieces[0], self.start, self.ways, self.home, sets, *walls)
 
-    def find_all(self, kind: int) -> None:
-        """Find the ways of all vehicles of a class."""
+    def find_all(self) -> None:
+        """Find the ways of all vehicles."""
         a, t = len(self.problem.vehicles), self.home.shape[1]
-        own = np.flatnonzero(self.class_of == kind)
         tasks = np.arange(t)
-        begins = np.repeat(np.append(own, a + tasks), t), np.tile(a + tasks, len(own)), own
-        ends = np.tile(tasks, len(own) + t), np.repeat(t + own, t), t + own
-        self.find(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
+        for kind in range(len(self.jobs)):
+            own = np.flatnonzero(self.class_of == kind)
+            begins = np.repeat(np.append(own, a + tasks), t), np.tile(a + tasks, len(own)), own
+            ends = np.tile(tasks, len(own) + t), np.repeat(t + own, t), t + own
+            self.find(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
 
     def find(self, kind: int, begins: Ints, ends: Ints) -> None:
         """Find the ways of a class of vehicles from begins to ends, pair by pair (p,)."""
@@ -206,11 +207,8 @@ class TransitTables:
         pairs = np.flatnonzero(steps)
         if not len(pairs):
             return
-        bare = pairs[rows[pairs] < 0]
-        rows[bare] = self._count + np.arange(len(bare))
-        more = np.full((len(bare), 2, WAY_COLUMNS), np.nan)
-        more[..., KEPT] = self._number((), 0.0)
-        self._pieces, self._count = [np.concatenate([*self._pieces, more])], self._count + len(bare)
+        self._add_straight(rows, pairs[rows[pairs] < 0])
+        self._pieces = [np.concatenate(self._pieces)]
         sets: dict[tuple[float, ...], int] = {}
         depths: dict[tuple[float, ...], float] = {}
         poses = np.column_stack([starts, low, goals, high])[pairs].tolist()
@@ -227,6 +225,13 @@ class TransitTables:
                     depths[*into, z, gz] = max(-zone.distance(*into) for zone in passed)
                 way[:, INNER] = depths[*into, z, gz]
 
+    def _add_straight(self, rows: Rows, pairs: Ints) -> None:
+        """Add straight ways without zones for some pairs, and write their rows."""
+        rows[pairs] = self._count + np.arange(len(pairs))
+        more = np.full((len(pairs), 2, WAY_COLUMNS), np.nan)
+        more[..., KEPT] = self._number((), 0.0)
+        self._pieces, self._count = [*self._pieces, more], self._count + len(pairs)
+
     def unmeasured(self, kind: int, begins: Ints, ends: Ints) -> Ints:
         """Return the pairs whose ways begin with a heading and are not measured yet.
 
@@ -240,11 +245,7 @@ class TransitTables:
     def measure(self, kind: int, begins: Ints, ends: Ints) -> None:
         """Measure ways on their paths, pair by pair (p,)."""
         rows = self.rows(kind, begins, ends)
-        bare = np.flatnonzero(rows < 0)
-        rows[bare] = self._count + np.arange(len(bare))
-        more = np.full((len(bare), 2, WAY_COLUMNS), np.nan)
-        more[..., KEPT] = self._number((), 0.0)
-        self._pieces, self._count = [*self._pieces, more], self._count + len(bare)
+        self._add_straight(rows, bare := np.flatnonzero(rows < 0))
         self._rows(kind, begins[bare], ends[bare], rows[bare])
         table = self.tables.table
         for row, begin, end in zip(rows.tolist(), begins.tolist(), ends.tolist(), strict=True):

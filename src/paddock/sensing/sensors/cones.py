@@ -3,8 +3,8 @@
 from typing import Annotated, NamedTuple
 
 from paddock.sensing.cone_detection import cone_arrays, cones_problem, look_for_cones
-from paddock.sensing.sensor import ArraySensor
-from paddock.world.columns import Column
+from paddock.sensing.sensor import ArraySensor, LookingOptions
+from paddock.world.columns import Column, column_tuple
 
 
 class Reading(NamedTuple):
@@ -14,12 +14,13 @@ class Reading(NamedTuple):
     visible: Annotated[float, Column("", "number of cones that could be detected")]
 
 
-class Options(NamedTuple):
+@column_tuple
+class Options(LookingOptions):
     """Stages: visible, detected, measured, coloured, and false detections besides; each with draws of its own."""
 
-    rate: Annotated[float, Column("Hz", "frames per second", low=1e-3, high=1e6)] = 10.0
-    delay: Annotated[float, Column("s", "age of a frame on arrival; or [shortest, longest]", low=0.0, high=10.0)] = 0.1
-    delay_max: Annotated[float, Column("s", "longest age; 0, or one number as `delay`: that", low=0.0, high=10.0)] = 0.2
+    delay = 0.1
+    delay_max = 0.2
+    z = 1.0
     range_min: Annotated[float, Column("m", "shortest distance of a cone", low=0.0, high=1e3)] = 1.0
     range_max: Annotated[float, Column("m", "longest distance", low=0.1, high=1e4)] = 45.0
     fov_deg: Annotated[float, Column("deg", "field of view, centred ahead", low=0.1, high=360.0)] = 120.0
@@ -36,10 +37,6 @@ class Options(NamedTuple):
     clutter: Annotated[float, Column("", "false detections per frame, mean", low=0.0, high=10.0)] = 0.1
     occlusion: Annotated[float, Column("0/1", "other vehicles and obstacles hide cones", low=0.0, high=1.0)] = 1.0
     max_detections: Annotated[float, Column("", "rows of arrays; the nearest are kept", low=1.0, high=4096.0)] = 64.0
-    x: Annotated[float, Column("m", "place on the vehicle, forward", low=-100.0, high=100.0)] = 0.0
-    y: Annotated[float, Column("m", "place on the vehicle, left", low=-100.0, high=100.0)] = 0.0
-    z: Annotated[float, Column("m", "place on the vehicle, up", low=-100.0, high=100.0)] = 1.0
-    yaw_deg: Annotated[float, Column("deg", "turned left", low=-180.0, high=180.0)] = 0.0
 
 
 SENSOR = ArraySensor(

@@ -3,8 +3,8 @@
 from typing import Annotated, NamedTuple
 
 from paddock.sensing.rays import lidar_problem, look_around, ranges_of
-from paddock.sensing.sensor import ArraySensor
-from paddock.world.columns import Column
+from paddock.sensing.sensor import ArraySensor, LookingOptions
+from paddock.world.columns import Column, column_tuple
 
 
 class Reading(NamedTuple):
@@ -14,12 +14,12 @@ class Reading(NamedTuple):
     nearest: Annotated[float, Column("m", "shortest range, infinite without a return")]
 
 
-class Options(NamedTuple):
+@column_tuple
+class Options(LookingOptions):
     """A scanner of 270 deg with four beams per degree; all beams of a scan are measured at one tick."""
 
-    rate: Annotated[float, Column("Hz", "scans per second", low=1e-3, high=1e6)] = 40.0
-    delay: Annotated[float, Column("s", "age of a scan on arrival; or [shortest, longest]", low=0.0, high=10.0)] = 0.0
-    delay_max: Annotated[float, Column("s", "longest age, where it varies; 0: as `delay`", low=0.0, high=10.0)] = 0.0
+    rate = 40.0
+    z = 0.2
     beams: Annotated[float, Column("", "beams of a ring", low=1.0, high=16384.0)] = 1080.0
     fov_deg: Annotated[float, Column("deg", "field of view, centred ahead", low=0.1, high=360.0)] = 270.0
     rings: Annotated[float, Column("", "rings of beams, one above the other", low=1.0, high=256.0)] = 1.0
@@ -28,10 +28,6 @@ class Options(NamedTuple):
     range_max: Annotated[float, Column("m", "longest range", low=0.1, high=1e4)] = 30.0
     noise: Annotated[float, Column("m", "standard deviation per beam", low=0.0, high=10.0)] = 0.01
     dropout: Annotated[float, Column("", "share of the beams without a return", low=0.0, high=1.0)] = 0.0
-    x: Annotated[float, Column("m", "place on the vehicle, forward", low=-100.0, high=100.0)] = 0.0
-    y: Annotated[float, Column("m", "place on the vehicle, left", low=-100.0, high=100.0)] = 0.0
-    z: Annotated[float, Column("m", "place on the vehicle, up", low=-100.0, high=100.0)] = 0.2
-    yaw_deg: Annotated[float, Column("deg", "turned left", low=-180.0, high=180.0)] = 0.0
     pitch_deg: Annotated[float, Column("deg", "turned nose down", low=-90.0, high=90.0)] = 0.0
 
 

@@ -28,10 +28,10 @@ class Options(NamedTuple):
 class Seen(NamedTuple):
     """What it reads of the vehicle."""
 
-    shaft_fl: Annotated[float, Column("N m", "torque of the drive shaft")]
-    shaft_fr: Annotated[float, Column("N m", "torque of the drive shaft")]
-    shaft_rl: Annotated[float, Column("N m", "torque of the drive shaft")]
-    shaft_rr: Annotated[float, Column("N m", "torque of the drive shaft")]
+    drive_torque_fl: Annotated[float, Column("N m", "torque of the drive shaft")]
+    drive_torque_fr: Annotated[float, Column("N m", "torque of the drive shaft")]
+    drive_torque_rl: Annotated[float, Column("N m", "torque of the drive shaft")]
+    drive_torque_rr: Annotated[float, Column("N m", "torque of the drive shaft")]
     final_drive: Annotated[float, Column("", "turns of the motor per turn of the wheel")]
     gear: Annotated[float, Column("", "gear engaged")] = 0.0
     gears: Annotated[float, Column("", "forward gears; 0: one of ratio 1")] = 0.0
@@ -49,7 +49,7 @@ def measure(
     """Measure the torque of the shafts, divided by the ratio of the gears."""
     noise, _ = two(d, 0)
     through = maximum(absolute(v.final_drive * ratio(v)), 1e-9)
-    true = (v.shaft_fl + v.shaft_fr + v.shaft_rl + v.shaft_rr) / through
+    true = (v.drive_torque_fl + v.drive_torque_fr + v.drive_torque_rl + v.drive_torque_rr) / through
     torque = quantised(true + o.noise * noise, o.resolution)
     return Reading(torque, torque * through), NoMemory(primed=1.0)
 
@@ -62,15 +62,4 @@ def ratio(v: Seen) -> float:
     return select(v.gears >= 1.0, select(g >= 4.0, high, low), 1.0)
 
 
-SENSOR = Sensor(
-    "Torque of the motor and of the drive shafts",
-    Reading,
-    Options,
-    NoMemory,
-    measure,
-    seen=Seen,
-    from_columns={
-        **{f"shaft_{wheel}": (f"drive_torque_{wheel}",) for wheel in ("fl", "fr", "rl", "rr")},
-        **{name: (name,) for name in ("final_drive", "gear", "gears", *(f"gear_{k}" for k in range(1, 7)))},
-    },
-)
+SENSOR = Sensor("Torque of the motor and of the drive shafts", Reading, Options, NoMemory, measure, seen=Seen)

@@ -48,12 +48,4 @@ def measure(
     return Reading(quantised(v.steer + bias + o.noise * noise, o.resolution)), Memory(primed=1.0, bias=bias)
 
 
-SENSOR = Sensor(
-    "Angle of the steered wheels",
-    Reading,
-    Options,
-    Memory,
-    measure,
-    seen=Seen,
-    from_columns={"steer": ("steer",)},
-)
+SENSOR = Sensor("Angle of the steered wheels", Reading, Options, Memory, measure, seen=Seen)

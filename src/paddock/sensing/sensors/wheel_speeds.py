@@ -88,13 +88,5 @@ SENSOR = Sensor(
         "cg_to_front": ("cg_to_front",),
     },
     seen=Seen,
-    from_columns={
-        "steer": ("steer",),
-        "spin_fl": ("spin_fl",),
-        "spin_fr": ("spin_fr",),
-        "spin_rl": ("spin_rl",),
-        "spin_rr": ("spin_rr",),
-        "front": ("wheel_speed",),
-        "rear": ("spin_rear",),
-    },
+    from_columns={"front": ("wheel_speed",), "rear": ("spin_rear",)},
 )

@@ -295,8 +295,8 @@ class Renderer:
             self.endpoint.count("malformed", reason=error.reason)
             self._log("message", f"sent an invalid message: {error}")
             return
-        for one in parsed if isinstance(parsed, list) else [parsed]:
-            self._take(one)
+        for each in parsed if isinstance(parsed, list) else [parsed]:
+            self._take(each)
 
     def _take(self, message: Any) -> None:
         if isinstance(message, Request):

@@ -40,8 +40,8 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
-from paddock.wire.mission_results import MissionView
-from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
+from paddock.wire.mission_results import MemberTree, MissionTree, MissionView, Place, TaskState, TaskTree, ZoneTree
+from paddock.wire.results import Removed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 

@@ -81,8 +81,8 @@ class Allowance:
 
 def has_token(options: Serve, text: str | bytes) -> bool:
     """Return whether a text is the server's token, or none is needed; it takes as long for any text."""
-    given = text.encode() if isinstance(text, str) else text
-    return options.token is None or hmac.compare_digest(given, options.token.encode())
+    shown = text.encode() if isinstance(text, str) else text
+    return options.token is None or hmac.compare_digest(shown, options.token.encode())
 
 
 def is_foreign(origin: str | None, host: str | None) -> bool:

@@ -178,8 +178,10 @@ def beyond_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
         drawn = 0 if mission.generate is None else mission.generate.tasks
         if (tasks := drawn + len(mission.tasks)) > limits.tasks:
             path = ("generate", "tasks") if drawn > len(mission.tasks) else ("tasks",)
-            place = scenario.at("mission", *path)
-            return [f"{place}: {tasks:,} tasks exceed the {limits.tasks:,} of a client's scenario (serve.limits.tasks)"]
+            location = scenario.at("mission", *path)
+            return [
+                f"{location}: {tasks:,} tasks exceed the {limits.tasks:,} of a client's scenario (serve.limits.tasks)"
+            ]
     return over_limits(scenario, limits)
 
 

@@ -68,10 +68,12 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
 
 def vehicle_entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
     """Return all vehicle entries with their locations, including those that join a mission later."""
-    found: list[tuple[KeyPath, VehicleEntry]] = [(("vehicles", k), entry) for k, entry in enumerate(scenario.vehicles)]
+    entries: list[tuple[KeyPath, VehicleEntry]] = [
+        (("vehicles", k), entry) for k, entry in enumerate(scenario.vehicles)
+    ]
     events = () if scenario.mission is None else scenario.mission.events
     joining = [(("mission", "events", k, "vehicle"), event.vehicle) for k, event in enumerate(events)]
-    return found + [(place, entry) for place, entry in joining if entry is not None]
+    return entries + [(path, entry) for path, entry in joining if entry is not None]
 
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
@@ -85,22 +87,22 @@ def foreign_names(scenario: Scenario, known: Known) -> list[str]:
 def _names_in(entries: Iterable[tuple[KeyPath, VehicleEntry]]) -> list[tuple[str, str, KeyPath]]:
     """Return kind, name and location of each name in vehicle entries."""
     wanted: list[tuple[str, str, KeyPath]] = []
-    for place, entry in entries:
-        wanted.append(("model", entry.model, (*place, "model")))
+    for path, entry in entries:
+        wanted.append(("model", entry.model, (*path, "model")))
         if entry.fmu is not None:
-            wanted.append(("fmu", entry.fmu.file, (*place, "fmu", "file")))
+            wanted.append(("fmu", entry.fmu.file, (*path, "fmu", "file")))
         if entry.controller is not None:
-            wanted.append(("behaviour", entry.controller.name, (*place, entry.controller_key)))
-        wanted += [("sensor", one.name, (*place, "sensors", j)) for j, one in enumerate(entry.sensors)]
+            wanted.append(("behaviour", entry.controller.name, (*path, entry.controller_key)))
+        wanted += [("sensor", sensor.name, (*path, "sensors", j)) for j, sensor in enumerate(entry.sensors)]
         parts = [(part, choice.name) for part, choice in entry.subsystems.items() if choice.text is None]
-        wanted += [("subsystem", name, (*place, "subsystems", part)) for part, name in parts]
+        wanted += [("subsystem", name, (*path, "subsystems", part)) for part, name in parts]
     return wanted
 
 
 def _foreign(wanted: Iterable[tuple[str, str, KeyPath]], known: Known, at: Callable[..., str]) -> list[str]:
     return [
-        str(unknown_name(KINDS[kind], name, known[kind], at(*place)))
-        for kind, name, place in wanted
+        str(unknown_name(KINDS[kind], name, known[kind], at(*path)))
+        for kind, name, path in wanted
         if name not in known[kind]
     ]
 
@@ -109,11 +111,13 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
     """Refuse an entry with a name that would be imported as a module, or read as a file."""
     known = known_names(sim)
     wanted = [("model", "model", entry.get("model"))]
-    wanted += [("behaviour", key, entry.get(key)) for key in ("behaviour", "driver")]
+    wanted += [("behaviour", name, entry.get(name)) for name in ("behaviour", "driver")]
     if isinstance(fmu := entry.get("fmu"), Mapping):
         wanted.append(("fmu", "fmu.file", fmu.get("file")))
     listed = entry.get("sensors")
-    wanted += [("sensor", f"sensors[{k}]", one) for k, one in enumerate(listed if isinstance(listed, list) else ())]
+    wanted += [
+        ("sensor", f"sensors[{k}]", sensor) for k, sensor in enumerate(listed if isinstance(listed, list) else ())
+    ]
     parts = entry.get("subsystems")
     for part, choice in parts.items() if isinstance(parts, Mapping) else ():
         if isinstance(choice, str) and choice.lower().endswith(PART_FILES):
@@ -121,10 +125,10 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
             raise PaddockError(f"{here}: files are not read for clients: give {{file: NAME, text: TEXT}}")
         named = choice.get("function") if isinstance(choice, Mapping) else choice
         wanted += [("subsystem", f"subsystems.{part}", named)] if isinstance(named, str) else []
-    for kind, place, value in wanted:
+    for kind, key, value in wanted:
         for name in _names(value):
             if name not in known[kind]:
-                raise unknown_name(KINDS[kind], name, known[kind], f"{where}.{place}")
+                raise unknown_name(KINDS[kind], name, known[kind], f"{where}.{key}")
 
 
 def _names(value: Any) -> Iterable[str]:
@@ -147,7 +151,7 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
         for fleet in tree["fleets"].values():  # read as `restore` does, so that no spelling is overlooked
             fields, path = plain(json.loads(fleet["entry"]), ("vehicles", 0)), ("vehicles", 0)
             entry = validated(VehicleEntry, fields, Marks(), path, {FILES: None})
-            if foreign := _foreign(_names_in([(path, entry)]), known, lambda *place: dotted(place)):
+            if foreign := _foreign(_names_in([(path, entry)]), known, lambda *path: dotted(path)):
                 raise ScenarioError(foreign)
             entries.append(entry)
             for _, behaviour in fleet["overrides"]["behaviours"] if "overrides" in fleet else ():
@@ -186,29 +190,29 @@ def refuse_counts(limits: ClientLimits, *entries: Mapping[str, Any]) -> None:
     for k, entry in enumerate(entries):
         count = entry.get("count", 1)
         present += max(0, count) if isinstance(count, int) else 0
-        _refuse_vehicles(present, limits, partial(_place, k))
+        _refuse_vehicles(present, limits, partial(_location, k))
 
 
 def refuse_spawn(sim: Simulation, limits: ClientLimits, entries: Sequence[Mapping[str, Any]]) -> list[VehicleEntry]:
     """Return the validated entries; refuse vehicles beyond the limits, before anything of them is allocated."""
     from paddock.engine.fleets import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
 
-    engine, declared = sim.engine, {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
+    engine, declared = sim.engine, {fleet.entry.name: fleet.entry.count for fleet in declared_fleets(sim.scenario)}
     read = [engine.fleets.read(fields) for fields in entries]
     programs = list(engine.programs.values())
     added = {program: max(0, program.fleet.n - declared.get(program.fleet.name, 0)) for program in programs}
-    place = partial(_place, 0)
-    _refuse_many(sum(added.values()), [(entry, place) for entry in read], limits)
+    location = partial(_location, 0)
+    _refuse_many(sum(added.values()), [(entry, location) for entry in read], limits)
     new = sum("fleet" not in fields for fields in entries)
     _refuse_fleets(len(engine.world.fleets.keys() - declared) + new, limits, dotted(("vehicles", 0)))
     kept = sum(vehicle_bytes(program) * count for program, count in added.items() if count)
-    needed = sum(entry_bytes(engine.world, sim.scenario, entry, place) for entry in read)
+    needed = sum(entry_bytes(engine.world, sim.scenario, entry, location) for entry in read)
     vehicles = sum(added.values()) + sum(entry.count for entry in read)
     most = int(limits.memory * GIB)
-    refuse_more_than_fit(kept + needed, vehicles, most, place("count"), WHOSE)
+    refuse_more_than_fit(kept + needed, vehicles, most, location("count"), WHOSE)
     available = available_bytes()
     if available is not None:
-        refuse_more_than_fit(needed, vehicles, available, place("count"), "available on this machine")
+        refuse_more_than_fit(needed, vehicles, available, location("count"), "available on this machine")
     return read
 
 
@@ -227,10 +231,10 @@ def refuse_state(
 
     if "mission" in tree:
         plan, mail = tree["mission"]["execution"]["mission"], tree["mailbox"]["queue"]
-        later_tasks = sum(one["kind"] == "mission" and one["action"]["verb"] == "add_task" for one in mail)
+        later_tasks = sum(posted["kind"] == "mission" and posted["action"]["verb"] == "add_task" for posted in mail)
         _refuse_tasks(sim, limits, len(plan["tasks"]) + len(plan["queue"]) + later_tasks)
 
-    declared = {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
+    declared = {fleet.entry.name: fleet.entry.count for fleet in declared_fleets(sim.scenario)}
     present = sum(int(fleet["n"]) for fleet in tree["fleets"].values())
     later = list[VehicleEntry]()
     for fields in queued:
@@ -245,8 +249,8 @@ def refuse_state(
     if new > len(sim.engine.world.fleets.keys() - declared):
         _refuse_fleets(new, limits, "restore")
     added = [entry for entry in entries if entry.count > declared.get(entry.name, 0)] + later
-    place = partial(_place, 0)
-    needed = sum(entry_bytes(sim.engine.world, sim.scenario, entry, place) for entry in added)
+    location = partial(_location, 0)
+    needed = sum(entry_bytes(sim.engine.world, sim.scenario, entry, location) for entry in added)
     refuse_more_than_fit(needed, saved, int(limits.memory * GIB), "restore", WHOSE)
 
 
@@ -262,7 +266,7 @@ def _refuse_tasks(sim: Simulation, limits: ClientLimits, tasks: int) -> None:
     """Refuse more tasks than those of the scenario and those that clients may add."""
     run = sim.engine.mission
     setup = None if run is None else run.mission.setup
-    own = 0 if setup is None else len(setup.problem.tasks) + sum(one.task is not None for one in setup.events)
+    own = 0 if setup is None else len(setup.problem.tasks) + sum(event.task is not None for event in setup.events)
     if tasks > own + limits.tasks:
         raise PaddockError(
             f"{tasks:,} tasks exceed the {own:,} of the scenario and the {limits.tasks:,} that clients may add "
@@ -279,26 +283,26 @@ def _read_queued(fields: Mapping[str, Any], before: Sequence[VehicleEntry]) -> V
     fleet = next((entry for entry in before if entry.name == fields["fleet"]), None)
     if fleet is None:
         raise PaddockError(f"the saved state has queued vehicles for an unknown fleet {fields['fleet']!s:.40}")
-    given = {name: value for name, value in fields.items() if name != "fleet"}
-    return fleet.model_copy(update={"count": read_entry({"model": fleet.model, **given}).count})
+    options = {name: value for name, value in fields.items() if name != "fleet"}
+    return fleet.model_copy(update={"count": read_entry({"model": fleet.model, **options}).count})
 
 
 def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
-    """Return one line, with its place, if a client's scenario exceeds the limits; else nothing."""
+    """Return one line, with its location, if a client's scenario exceeds the limits; else nothing."""
     from paddock.engine.build import environment_values
     from paddock.engine.fleets import GIB, entry_bytes, refuse_more_than_fit
     from paddock.world.world import World
 
-    entries = [(entry, partial(scenario.at, *place)) for place, entry in vehicle_entries(scenario)]
+    entries = [(entry, partial(scenario.at, *path)) for path, entry in vehicle_entries(scenario)]
     try:
         _refuse_many(0, entries, limits)
         if len(entries) > limits.fleets:
             _refuse_fleets(len(entries), limits, entries[limits.fleets][1]())
         world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)  # the scenery takes no part
-        needed, largest = 0, max(entries, key=lambda one: one[0].count, default=None)
-        for entry, place in entries:
+        needed, largest = 0, max(entries, key=lambda located: located[0].count, default=None)
+        for entry, location in entries:
             with suppress(PaddockError):  # reported by the builder
-                needed += entry_bytes(world, scenario, entry, place)
+                needed += entry_bytes(world, scenario, entry, location)
         if largest is not None:
             vehicles, most = sum(entry.count for entry, _ in entries), int(limits.memory * GIB)
             refuse_more_than_fit(needed, vehicles, most, largest[1]("count"), WHOSE)
@@ -308,15 +312,15 @@ def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
 
 
 def _refuse_many(present: int, entries: Sequence[tuple[VehicleEntry, Any]], limits: ClientLimits) -> None:
-    for entry, place in entries:
+    for entry, location in entries:
         present += entry.count
-        _refuse_vehicles(present, limits, place)
+        _refuse_vehicles(present, limits, location)
 
 
-def _refuse_vehicles(vehicles: int, limits: ClientLimits, place: Any) -> None:
+def _refuse_vehicles(vehicles: int, limits: ClientLimits, location: Any) -> None:
     if vehicles > limits.vehicles:
         raise PaddockError(
-            f"{place('count')}: {vehicles:,} vehicles exceed the {limits.vehicles:,} that clients may add "
+            f"{location('count')}: {vehicles:,} vehicles exceed the {limits.vehicles:,} that clients may add "
             "(serve.limits.vehicles)"
         )
 
@@ -330,5 +334,5 @@ def _refuse_fleets(fleets: int, limits: ClientLimits, where: str) -> None:
         )
 
 
-def _place(k: int, *path: str | int) -> str:
+def _location(k: int, *path: str | int) -> str:
     return dotted(("vehicles", k, *path))

@@ -230,7 +230,7 @@ class SubscriberEndpoint(Endpoint):
 
     def push_roster(self, layout: Layout) -> None:
         """Send the roster to subscribers that lack it."""
-        if uninformed := [one for one in self.clients if one.subscription and one.roster != layout.roster]:
+        if uninformed := [client for client in self.clients if client.subscription and client.roster != layout.roster]:
             line = notification("roster", dict(roster_tree(layout)))
             for client in uninformed:
                 client.roster = layout.roster
@@ -338,7 +338,7 @@ def figures_tree(hub: Hub) -> FiguresTree:
         "drivers": known.get("drivers", {}),
         "visualization": known.get("visualization"),
         "stages": known.get("stages", {}),
-        "subscribers": [one for each in hub.endpoints.values() for one in each.subscribers_now],
+        "subscribers": [client for endpoint in hub.endpoints.values() for client in endpoint.subscribers_now],
         "counts": {  # the name of a counter with its labels: `cut_off stream token`
             " ".join([name, *(str(text) for _, text in labels if text)]): int(value)
             for (name, labels), value in sorted(hub.counts.items())

@@ -220,7 +220,7 @@ class MarkerDrawing:
 
 def _encoded(kind: str, frame: str, placed: "list[tuple[MarkerShape, Transform | None]]") -> memoryview:
     """Encode shapes, each with the pose of its frame (None: the world), as lines or spheres."""
-    shape = joined(one if pose is None else one.moved(pose) for one, pose in placed)
+    shape = joined(still if pose is None else still.moved(pose) for still, pose in placed)
     unit = units_per_metre(frame)
     if kind == "lines":
         start, end = (convert_position(part, NATIVE, frame) for part in (shape.ends[:, :3], shape.ends[:, 3:]))

@@ -129,7 +129,7 @@ class ColumnReader:
 
     def read(self, snapshot: Snapshot, want: ColumnChoice) -> Floats:
         """Return values (columns, vehicles): NaN where a vehicle lacks a column; no vehicles if the name is unknown."""
-        parts, widths = self._found(want.of), self.widths(want)
+        parts, widths = self._parts_of(want.of), self.widths(want)
         values = np.full((sum(widths), sum(count for _, _, count in parts)), np.nan)
         at = 0
         for fleet, rows, count in parts:
@@ -141,7 +141,7 @@ class ColumnReader:
 
     def widths(self, want: ColumnChoice) -> list[int]:
         """Return the rows of each column: 1, or the size of an array; of the largest where fleets differ."""
-        fleets = [self._layout.fleets[fleet] for fleet, _, _ in self._found(want.of)]
+        fleets = [self._layout.fleets[fleet] for fleet, _, _ in self._parts_of(want.of)]
         sizes: dict[str, int] = {}
         for array in (array for fleet in fleets for array in fleet.arrays):
             sizes[array.name] = max(array.size, sizes.get(array.name, 0))
@@ -149,9 +149,9 @@ class ColumnReader:
 
     def values(self, want: ColumnChoice) -> int:
         """Return the number of values of a choice."""
-        return sum(self.widths(want)) * sum(count for _, _, count in self._found(want.of))
+        return sum(self.widths(want)) * sum(count for _, _, count in self._parts_of(want.of))
 
-    def _found(self, of: str | int | None) -> tuple[tuple[int, Ints | None, int], ...]:
+    def _parts_of(self, of: str | int | None) -> tuple[tuple[int, Ints | None, int], ...]:
         """Return (fleet, its rows or None for all, number of vehicles) for a name or an id."""
         if of not in self._parts:
             chosen = select(self._layout, None if of is None else (of,))
@@ -161,7 +161,7 @@ class ColumnReader:
 
 
 def _fill(
-    found: Floats,
+    target: Floats,
     fleet: FleetLayout,
     block: Floats,
     arrays: Mapping[str, Any],
@@ -175,14 +175,14 @@ def _fill(
         if name in arrays:
             values = arrays[name] if rows is None else arrays[name][rows]
             flat = values.reshape(len(values), -1).T
-            found[k : k + len(flat)] = flat
+            target[k : k + len(flat)] = flat
         elif name in fleet.columns:
             values = block[fleet.column(name)]
-            found[k] = values if rows is None else values[rows]
+            target[k] = values if rows is None else values[rows]
         elif name in DERIVED:
             if pose is None:
                 pose = block[: len(POSE)] if rows is None else block[: len(POSE), rows]
-            found[k] = DERIVED[name][0](pose)
+            target[k] = DERIVED[name][0](pose)
         k += width
 
 
@@ -206,7 +206,6 @@ def refuse_unknown_columns(layout: Layout, wants: Iterable[ColumnChoice]) -> Non
 
 EVERY_TICK = ("positions", "poses", "telemetry", "fpv", "lines", "spheres")
 """Kinds that make up the group of frames of a tick; the others are sent when something happens, and never skipped."""
-KINDS = (*EVERY_TICK, "markers", "events", "figures", "mission")
 
 
 @dataclass(frozen=True)

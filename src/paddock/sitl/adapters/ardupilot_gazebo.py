@@ -67,7 +67,7 @@ class PluginVehicle:
         """Close the socket."""
         self._socket.close()
 
-    def ask(self, pwm: tuple[int, ...]) -> None:
+    def send_frame(self, pwm: tuple[int, ...]) -> None:
         """Send the next frame, unless one is still unanswered."""
         if not self.waiting:
             self._count += 1
@@ -118,7 +118,7 @@ class PluginVehicle:
         self.time_us = stamp_us - self._base_us
         self.state = state
 
-    def settle(self, time_us: int) -> None:
+    def set_time(self, time_us: int) -> None:
         """Map the present state to `time_us`: all vehicles of a world start together."""
         assert self.state is not None
         self._base_us, self.time_us = round(self.state.timestamp * 1e6) - time_us, time_us
@@ -211,7 +211,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         with self.lock:
             until = self._end_of(dt_us)
             deadline = monotonic() + timeout
-            if not self._greet_plugins(deadline):
+            if not self._await_plugins(deadline):
                 return False
             while any(vehicle.time_us < until for vehicle in self._plugins):
                 if not self._exchange(deadline):
@@ -220,26 +220,26 @@ class ArduPilotGazeboAdapter(RowAdapter):
             self._sense()
         return True
 
-    def _greet_plugins(self, deadline: float) -> bool:
+    def _await_plugins(self, deadline: float) -> bool:
         """Get a first state of each vehicle. Keep asking the others: a waiting plugin blocks Gazebo for all."""
         if all(vehicle.state is not None for vehicle in self._plugins):
             return True
         while any(vehicle.state is None for vehicle in self._plugins):
             for vehicle in self._plugins:
-                vehicle.ask(NO_OUTPUT)
+                vehicle.send_frame(NO_OUTPUT)
             if not self._listen(deadline):
                 return False
         # a frame without output still in flight would replace the first one with output
         if any(vehicle.waiting for vehicle in self._plugins) and not self._exchange(deadline, rest=True):
             return False
         for vehicle in self._plugins:
-            vehicle.settle(self._time_us)
+            vehicle.set_time(self._time_us)
         return True
 
     def _exchange(self, deadline: float, rest: bool = False) -> bool:
         """Send a frame to each plugin (`rest`: without output); return whether all answered."""
         for vehicle in self._plugins:
-            vehicle.ask(NO_OUTPUT if rest else vehicle.pwm)
+            vehicle.send_frame(NO_OUTPUT if rest else vehicle.pwm)
         while any(vehicle.waiting for vehicle in self._plugins):
             if not self._listen(deadline):
                 return False

@@ -201,9 +201,9 @@ class WorldAdapter(BlockAdapter):
         self._host = simulation
         self._limit = limit_actuators.direct()
         self._sim: Simulation | None = None
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Forget the sensor data of all fleets."""
         self._roster = (-1, -1, -1)  # run and version of the roster for which the others are valid
         self._feeds: dict[str, FleetFeed] = {}  # by fleet
@@ -225,7 +225,7 @@ class WorldAdapter(BlockAdapter):
             if sim is not None:
                 sim.engine.listeners.restart.remove(self._restarted)
             self._placed.clear()
-            self.forget()
+            self.clear()
 
     @property
     def is_connected(self) -> bool:
@@ -254,7 +254,7 @@ class WorldAdapter(BlockAdapter):
             except AdapterError as error:
                 raise AdapterError(f"adapter {self.name!r}: {error}") from None
             self._placed[vehicle.id] = vehicle
-            self.forget()
+            self.clear()
             self._disarm((vehicle.id,))
 
     def remove_vehicle(self, vehicle: int) -> None:
@@ -263,7 +263,7 @@ class WorldAdapter(BlockAdapter):
             if self.simulation.engine.applier.exists(self._find(vehicle).name):
                 self._disarm((vehicle,))
             del self._placed[vehicle]
-            self.forget()
+            self.clear()
 
     def reset(self) -> None:
         """Set all actuators to rest; the owner resets the simulation."""
@@ -273,7 +273,7 @@ class WorldAdapter(BlockAdapter):
         """Discard sensor data from before a reset or restore."""
         with self.lock:
             exists = self.simulation.engine.applier.exists
-            self.forget()
+            self.clear()
             if how == "reset":
                 self._disarm(tuple(v for v, placed in self._placed.items() if exists(placed.name)))
 
@@ -336,7 +336,7 @@ class WorldAdapter(BlockAdapter):
         for vehicle in vehicles:
             self._find(vehicle)
         if roster != self._roster:
-            self.forget()
+            self.clear()
             self._roster = roster
         rows_of_fleets: dict[str, list[tuple[int, int]]] = {}
         for index, vehicle in enumerate(vehicles):

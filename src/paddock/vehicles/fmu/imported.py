@@ -253,13 +253,13 @@ class FmuInstance:
     def _type(self, kind: str) -> str:
         return CALLS[self.file.version].get(kind, kind)
 
-    def _call(self, name: str, *given: Any, **named: Any) -> Any:
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         _messages.clear()
         if not self._free.alive:
             raise self._failed("its instance has ended")
         function: Callable[..., Any] = getattr(self._fmu, name)
         try:
-            return function(*given, **named)
+            return function(*arguments, **named)
         except Exception as error:
             raise self._failed(_brief(error)) from None
 
@@ -272,9 +272,9 @@ _messages: list[str] = []
 """What FMUs have said since the last call."""
 
 
-def _log(*given: Any) -> None:
+def _log(*arguments: Any) -> None:
     """Keep a message of an FMU: (..., status, category, message)."""
-    _messages.append(given[-1].decode(errors="replace") if given[-1] else "")
+    _messages.append(arguments[-1].decode(errors="replace") if arguments[-1] else "")
 
 
 @cache

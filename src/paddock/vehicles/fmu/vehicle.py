@@ -16,7 +16,7 @@ from paddock.compute.twin import bound
 from paddock.errors import PaddockError, unknown_name
 from paddock.vehicles.fmu.imported import FmuFile, ForeignVariable
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.world.columns import Column, Environment, Pose, column_index, columns_of
+from paddock.world.columns import Column, Environment, Pose, column_index, columns_of, named_tuple
 
 ANGLES = ("roll", "pitch", "yaw")
 QUATERNION = ("qx", "qy", "qz", "qw")
@@ -70,28 +70,15 @@ def fmu_vehicle(file: FmuFile, mapping: FmuMapping, kind: str, parameters: Itera
     else:
         telemetry = tuple(file.variable(name, "variable") for name in mapping.telemetry)
     shown = _named(telemetry, (*column_index(Pose), *STARTS, STEPS))
-    commands = [
-        Column(
-            output.unit,
-            output.meaning,
-            output.low,
-            output.high,
-            name=name,
-            default=_between(output.start or 0.0, output),
-        )
-        for name, output in inputs.items()
-    ]
-    inputs_of_fmu = [
-        Column(output.unit, output.meaning, output.low, output.high, name=name, default=output.start or 0.0)
-        for name, output in set_by_user.items()
-    ]
+    commands = [_column(name, variable, _between(variable.start or 0.0, variable)) for name, variable in inputs.items()]
+    user_parameters = [_column(name, variable, variable.start or 0.0) for name, variable in set_by_user.items()]
     model = VehicleModel(
         kind=kind,
         summary=f"FMU {file.path.name}",
         state=_state([Column(output.unit, output.meaning, name=name) for name, output in shown.items()]),
         command=_tuple_class("Command", commands),
         parameters=_tuple_class(
-            "Parameters", [Column("s", "time at the start", name=START_TIME, default=0.0), *inputs_of_fmu]
+            "Parameters", [Column("s", "time at the start", name=START_TIME, default=0.0), *user_parameters]
         ),
         step=_unmoved,
         pose=_shown_pose,
@@ -223,11 +210,13 @@ def identifier(name: str) -> str:
     return f"n{text}" if text[0].isdigit() else f"{text}_" if iskeyword(text) else text
 
 
+def _column(name: str, variable: ForeignVariable, default: float) -> Column:
+    return Column(variable.unit, variable.meaning, variable.low, variable.high, name=name, default=default)
+
+
 def _tuple_class(name: str, columns: Sequence[Column]) -> Any:
-    made: Any = NamedTuple(name, [(column.name, Annotated[float, column]) for column in columns])  # type: ignore[misc]
-    made._field_defaults = {column.name: column.default for column in columns if column.default is not None}
-    made.__new__.__defaults__ = tuple(made._field_defaults.values())
-    return made
+    defaults = {column.name: column.default for column in columns if column.default is not None}
+    return named_tuple(name, {column.name: Annotated[float, column] for column in columns}, defaults)
 
 
 def _state(telemetry: Sequence[Column]) -> Any:

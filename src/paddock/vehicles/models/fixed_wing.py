@@ -23,7 +23,8 @@ from paddock.compute.math import (
 from paddock.compute.quaternion import course, euler_quaternion
 from paddock.vehicles.model import CAPSULE, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
-from paddock.world.columns import Column, Environment, Pose
+from paddock.vehicles.parts.rigid_body import MotionColumns
+from paddock.world.columns import Column, Environment, Pose, column_tuple
 from paddock.world.ground import is_sloped, surface
 
 LOITER_BANK = 0.35  # rad: bank of a right circle of about 85 m radius at 17.5 m/s, flown instead of stopping
@@ -39,15 +40,10 @@ SLIDING = 0.5  # friction of a wreck on the ground
 ROLLING = 0.05  # rolling resistance of the wheels on short grass, share of the weight
 
 
-class State(NamedTuple):
+@column_tuple
+class State(MotionColumns):
     """Position and velocity in the world, motion through the air."""
 
-    x: Annotated[float, Column("m", "position east")]
-    y: Annotated[float, Column("m", "position north")]
-    z: Annotated[float, Column("m", "position up")]
-    vx: Annotated[float, Column("m/s", "velocity east over the ground")]
-    vy: Annotated[float, Column("m/s", "velocity north over the ground")]
-    vz: Annotated[float, Column("m/s", "velocity up")]
     yaw: Annotated[float, Column("rad", "heading of the motion through the air")]
     airspeed: Annotated[float, Column("m/s", "speed through the air")]
     bank: Annotated[float, Column("rad", "bank, right wing down")]
@@ -164,33 +160,21 @@ def _unless_broken(s: State, flown: State, w: Environment, dt: float) -> State:
         vx=select(broken, fall.vx, flown.vx),
         vy=select(broken, fall.vy, flown.vy),
         vz=select(broken, fall.vz, flown.vz),
-        yaw=select(broken, s.yaw, flown.yaw),
+        yaw=select(broken, fall.yaw, flown.yaw),
         airspeed=select(broken, fall.airspeed, flown.airspeed),
-        bank=select(broken, s.bank, flown.bank),
-        climb=select(broken, fall.vz, flown.climb),
-        turn_rate=select(broken, 0.0, flown.turn_rate),
-        bank_rate=select(broken, 0.0, flown.bank_rate),
-        pitch_rate=select(broken, 0.0, flown.pitch_rate),
-        charge=select(broken, s.charge, flown.charge),
-        voltage=select(broken, 0.0, flown.voltage),
-        current=select(broken, 0.0, flown.current),
+        bank=select(broken, fall.bank, flown.bank),
+        climb=select(broken, fall.climb, flown.climb),
+        turn_rate=select(broken, fall.turn_rate, flown.turn_rate),
+        bank_rate=select(broken, fall.bank_rate, flown.bank_rate),
+        pitch_rate=select(broken, fall.pitch_rate, flown.pitch_rate),
+        charge=select(broken, fall.charge, flown.charge),
+        voltage=select(broken, fall.voltage, flown.voltage),
+        current=select(broken, fall.current, flown.current),
     )
 
 
-class Fall(NamedTuple):
-    """Motion of a wreck."""
-
-    x: float
-    y: float
-    z: float
-    vx: float
-    vy: float
-    vz: float
-    airspeed: float
-
-
-def _fallen(s: State, w: Environment, dt: float) -> Fall:
-    """Return the motion of a wreck after dt: it falls with drag, and slides to a stop on the ground."""
+def _fallen(s: State, w: Environment, dt: float) -> State:
+    """Return the state of a wreck after dt: it falls with drag, and slides to a stop on the ground."""
     rx, ry, rz = s.vx - w.wind_x, s.vy - w.wind_y, s.vz - w.wind_z
     slow = 1.0 / (1.0 + dt * TUMBLING * sqrt(rx * rx + ry * ry + rz * rz))
     vx, vy, vz = w.wind_x + rx * slow, w.wind_y + ry * slow, w.wind_z + (rz - dt * w.gravity) * slow
@@ -203,7 +187,10 @@ def _fallen(s: State, w: Environment, dt: float) -> Fall:
     ground = surface(x, y, w).height
     lands = z <= ground
     vz = select(lands, select(lies, 0.0, vz), vz)  # at the touchdown it keeps its speed: the engine reports a crash
-    return Fall(x, y, select(lands, ground, z), vx, vy, vz, sqrt(vx * vx + vy * vy + vz * vz))
+    return State(
+        *(x, y, select(lands, ground, z), vx, vy, vz, s.yaw, sqrt(vx * vx + vy * vy + vz * vz), s.bank, vz),
+        *(0.0, 0.0, 0.0, s.charge, 0.0, 0.0),
+    )
 
 
 def _discharged(

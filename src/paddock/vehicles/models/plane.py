@@ -5,8 +5,8 @@ An external autopilot flies it by its surfaces; for behaviours and missions `gui
 """
 
 from paddock.compute.math import asin, atan, clamp, exp, maximum, minimum, select, sincos, sqrt, wrap_angle
-from paddock.compute.quaternion import course, euler_quaternion, heading, rotate, turned, unrotate
-from paddock.vehicles.model import CAPSULE, Body, Bump, Desire, Placement, VehicleModel
+from paddock.compute.quaternion import course, euler_quaternion, heading, rotate, turned
+from paddock.vehicles.model import CAPSULE, Body, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import discharged
 from paddock.vehicles.parts.plane import (
     PI,
@@ -24,7 +24,8 @@ from paddock.vehicles.parts.plane import (
     spun,
     turns_for,
 )
-from paddock.world.columns import Environment, Pose
+from paddock.vehicles.parts.rigid_body import rigid_bumped, rigid_energy, rigid_pose
+from paddock.world.columns import Environment
 from paddock.world.ground import is_sloped, normal, slope_along, surface
 
 LOITER_BANK = 0.35  # rad, flown instead of stopping
@@ -75,11 +76,6 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         voltage=battery.voltage,
         current=battery.current,
     )
-
-
-def pose(s: State, p: Parameters) -> Pose:
-    """Return the pose of the rigid body."""
-    return Pose(s.x, s.y, s.z, s.qx, s.qy, s.qz, s.qw, s.vx, s.vy, s.vz, s.wx, s.wy, s.wz)
 
 
 def trim(speed: float, load: float, p: Parameters, density: float) -> tuple[float, float]:
@@ -187,26 +183,13 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic (linear and rotational) and potential energy, J."""
-    linear = p.mass * (
-        0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + w.gravity * (s.z - surface(s.x, s.y, w).height)
-    )
-    spin = p.inertia_x * s.wx * s.wx + p.inertia_y * s.wy * s.wy + p.inertia_z * s.wz * s.wz
-    return linear + 0.5 * spin
+    return rigid_energy(s, p, w.gravity * (s.z - surface(s.x, s.y, w).height))
 
 
 def solid(p: Parameters) -> Body:
     """Return a capsule along the wing, half a chord thick."""
     thick = 0.25 * p.chord
     return Body(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, thick, 0.5 * p.span, thick, thick, CAPSULE)
-
-
-def bumped(s: State, p: Parameters, b: Bump) -> State:
-    """Change position, velocity and body rates."""
-    wx, wy, wz = unrotate(s.qx, s.qy, s.qz, s.qw, b.dwx, b.dwy, b.dwz)
-    return s._replace(
-        x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
-        wx=s.wx + wx, wy=s.wy + wy, wz=s.wz + wz,
-    )  # fmt: skip
 
 
 MODEL = VehicleModel(
@@ -216,7 +199,7 @@ MODEL = VehicleModel(
     command=Command,
     parameters=Parameters,
     step=step,
-    pose=pose,
+    pose=rigid_pose,
     place=place,
     guide=guide,
     energy=energy,
@@ -225,5 +208,5 @@ MODEL = VehicleModel(
     crash_sink=2.5,
     telemetry=("airspeed", "charge", "voltage", "current"),
     body=solid,
-    bumped=bumped,
+    bumped=rigid_bumped,
 )

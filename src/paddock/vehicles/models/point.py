@@ -5,19 +5,15 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import maximum, minimum, sincos
 from paddock.compute.quaternion import course, length, yaw_quaternion
 from paddock.vehicles.model import SPHERE, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
-from paddock.world.columns import Column, Environment, Pose
+from paddock.vehicles.parts.rigid_body import MotionColumns
+from paddock.world.columns import Column, Environment, Pose, column_tuple
 from paddock.world.ground import surface
 
 
-class State(NamedTuple):
-    """Position and velocity in the world."""
+@column_tuple
+class State(MotionColumns):
+    """Position, velocity and heading in the world."""
 
-    x: Annotated[float, Column("m", "position east")]
-    y: Annotated[float, Column("m", "position north")]
-    z: Annotated[float, Column("m", "position up")]
-    vx: Annotated[float, Column("m/s", "velocity east")]
-    vy: Annotated[float, Column("m/s", "velocity north")]
-    vz: Annotated[float, Column("m/s", "velocity up")]
     yaw: Annotated[float, Column("rad", "heading")]
 
 

@@ -5,12 +5,13 @@ The level top speed follows from drag and the largest tilt, manoeuvres from thru
 """
 
 from paddock.compute.math import maximum, select, sqrt
-from paddock.compute.quaternion import rotate, unrotate, yaw_quaternion
-from paddock.vehicles.model import SPHERE, Body, Bump, Desire, Placement, VehicleModel
+from paddock.compute.quaternion import rotate, yaw_quaternion
+from paddock.vehicles.model import SPHERE, Body, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL
 from paddock.vehicles.parts.quad import VELOCITY, Command, Parameters, State, body, compressed, motors
 from paddock.vehicles.parts.quad_control import control
-from paddock.world.columns import Environment, Pose
+from paddock.vehicles.parts.rigid_body import rigid_bumped, rigid_energy, rigid_pose
+from paddock.world.columns import Environment
 from paddock.world.ground import is_sloped, slope_attitude, surface
 
 
@@ -25,11 +26,6 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         *(c.integral_x, c.integral_y, c.integral_z, c.gyro_x, c.gyro_y, c.gyro_z, c.rate_x, c.rate_y, c.rate_z),
         *(trim_x, trim_y, trim_z, g.hold_x, g.hold_y, g.hold_z, n.charge, n.voltage),
     )
-
-
-def pose(s: State, p: Parameters) -> Pose:
-    """Return the pose of the rigid body."""
-    return Pose(s.x, s.y, s.z, s.qx, s.qy, s.qz, s.qw, s.vx, s.vy, s.vz, s.wx, s.wy, s.wz)
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
@@ -69,25 +65,13 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic (linear and rotational) and potential energy (height, compressed legs), J."""
     over = s.z - surface(s.x, s.y, w).height
     squared = compressed(over, p) * compressed(over, p)
-    stored = w.gravity * (over + 0.25 * p.leg_travel * squared * squared)
-    linear = p.mass * (0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + stored)
-    spin = p.inertia_x * s.wx * s.wx + p.inertia_y * s.wy * s.wy + p.inertia_z * s.wz * s.wz
-    return linear + 0.5 * spin
+    return rigid_energy(s, p, w.gravity * (over + 0.25 * p.leg_travel * squared * squared))
 
 
 def solid(p: Parameters) -> Body:
     """Return the sphere around its propellers."""
     radius = p.arm + p.prop_radius
     return Body(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, radius, radius, radius, 0.0, SPHERE)
-
-
-def bumped(s: State, p: Parameters, b: Bump) -> State:
-    """Change position, velocity and body rates; the controller does not know about it."""
-    wx, wy, wz = unrotate(s.qx, s.qy, s.qz, s.qw, b.dwx, b.dwy, b.dwz)
-    return s._replace(
-        x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
-        wx=s.wx + wx, wy=s.wy + wy, wz=s.wz + wz,
-    )  # fmt: skip
 
 
 MODEL = VehicleModel(
@@ -97,7 +81,7 @@ MODEL = VehicleModel(
     command=Command,
     parameters=Parameters,
     step=step,
-    pose=pose,
+    pose=rigid_pose,
     place=place,
     guide=guide,
     energy=energy,
@@ -108,5 +92,5 @@ MODEL = VehicleModel(
     telemetry=("charge", "voltage"),
     steady=("armed", "mode"),
     body=solid,
-    bumped=bumped,
+    bumped=rigid_bumped,  # the controller does not know about it
 )

@@ -5,12 +5,22 @@ and has the parameters `cells`, `capacity` and `cell_resistance`. A capacity of 
 voltage and current stay 0.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, maximum, minimum, select, sqrt
+from paddock.world.columns import Column, ColumnGroup, column_tuple
 
 FULL_CELL = 4.2  # V: one cell, fully charged, at rest
 WEAK_CELL, EMPTY_CELL = 3.6, 3.0  # V at rest: below the first the drive gets weaker, at the second it stops
+
+
+@column_tuple
+class BatteryColumns(ColumnGroup):
+    """The battery of the drive."""
+
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
+    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
+    current: Annotated[float, Column("A", "battery current")]
 
 
 class BatteryState(NamedTuple):

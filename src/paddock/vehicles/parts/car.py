@@ -2,14 +2,37 @@
 
 One preset serves each level. Resistance can stop a car within a tick and hold it, but never push it back."""
 
-from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan
 from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire, VehicleModel
+from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_strength, optional_discharged
-from paddock.world.columns import Column, Environment, Pose
+from paddock.world.columns import Column, ColumnGroup, Environment, Pose, column_tuple
+
+
+@column_tuple
+class CarColumns(ColumnGroup):
+    """Columns of all levels: position of the centre of gravity over the ground, heading, speed and attitude."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "height of the ground contact")]
+    yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
+    vx: Annotated[float, Column("m/s", "velocity forward")]
+    steer: Annotated[float, Column("rad", "mean road-wheel angle")]
+    pitch: Annotated[float, Column("rad", "of the ground under the wheels, nose down positive")]
+    roll: Annotated[float, Column("rad", "of the ground under the wheels, left side up positive")]
+
+
+@column_tuple
+class SlipColumns(CarColumns):
+    """Columns of the levels with slip: they also move sideways, and turn at a rate of their own."""
+
+    vy: Annotated[float, Column("m/s", "velocity to the left")]
+    yaw_rate: Annotated[float, Column("rad/s", "rate of turn")]
+    ax: Annotated[float, Column("m/s2", "force over mass without gravity, forward; shifts load to the rear")]
+    ay: Annotated[float, Column("m/s2", "force over mass without gravity, to the left; shifts load to the right")]
 
 
 class Parameters(NamedTuple):
@@ -342,16 +365,3 @@ def guide(s: Any, u: Command, p: Parameters, d: Desire) -> Command:
         gear=d.gear,
         handbrake=0.0 * vx,
     )
-
-
-car_model = partial(
-    VehicleModel,
-    kind="car",
-    command=Command,
-    parameters=Parameters,
-    guide=guide,
-    order=1,
-    battery="capacity",
-    steady=("gear", "handbrake"),
-)
-"""Return the model of a level: what all levels have in common."""

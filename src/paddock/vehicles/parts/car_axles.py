@@ -239,7 +239,8 @@ def spinning_axles(
     patch_front = patch(s.kappa_front, s.slip_front, s.wheel_speed, front, w.gravity, p, dt)
     patch_rear = patch(s.kappa_rear, s.slip_rear, s.spin_rear, rear, w.gravity, p, dt)
     spins = Wheels(s.wheel_speed, s.wheel_speed, s.spin_rear, s.spin_rear)
-    after = spun(spins, patch_front, patch_front, patch_rear, patch_rear, drive, torques, p, dt).spins
+    patches = patch_front, patch_front, patch_rear, patch_rear
+    after = spun(spins, patches, drive, torques, p, dt).spins
     a = settled(patch_front, front, s.wheel_speed, after.fl, p, dt)
     b = settled(patch_rear, rear, s.spin_rear, after.rl, p, dt)
     return (

@@ -49,6 +49,10 @@ class Corner(NamedTuple):
     speed: float
 
 
+Corners = tuple[Corner, Corner, Corner, Corner]
+"""Front left, front right, rear left, rear right."""
+
+
 class Pull(NamedTuple):
     """Force (N) and moment (N m) on the body in its horizontal axes, and the force on the wheel, upwards."""
 
@@ -225,7 +229,7 @@ def raised(
     speeds: tuple[float, float, float],
     wheels: Wheels,
     push: tuple[float, float, float],
-    corners: tuple[Corner, Corner, Corner, Corner],
+    corners: Corners,
     mounts: tuple[Mount, Mount, Mount, Mount],
     other: Stiffness,
     p: Parameters,

@@ -7,14 +7,25 @@ would be valid.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign
 from paddock.compute.scalars import tan
-from paddock.vehicles.model import ACTUATORS, BATTERY_COLUMNS, Spare, Subsystem
-from paddock.vehicles.parts.battery import drive_strength, full_strength
-from paddock.vehicles.parts.car import Command, Parameters, powered, unpowered
+from paddock.vehicles.model import ACTUATORS, BATTERY_COLUMNS, Spare, Subsystem, VehicleModel
+from paddock.vehicles.parts.battery import BatteryColumns, BatteryState, drive_strength, full_strength
+from paddock.vehicles.parts.car import (
+    Command,
+    Parameters,
+    car_body,
+    car_bumped,
+    full_voltage,
+    guide,
+    planar_pose,
+    powered,
+    unpowered,
+)
 from paddock.vehicles.parts.tyre import (
     brush_peaks,
     brush_tyre,
@@ -34,13 +45,20 @@ SHARPEST = 0.9  # share of Ackermann's geometry at which the inner wheel would s
 GRAVITY = 9.80665
 
 
+def calm(vx: float, vy: float, rate: float, forward: float, left: float, turn: float) -> bool:
+    """Return whether a car nearly rests, by its velocity and yaw rate and the rates at which these change."""
+    slow = (absolute(vx) < CALM_SPEED) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
+    steady = (absolute(forward) < CALM_ACCELERATION) & (absolute(left) < CALM_ACCELERATION)
+    return slow & steady & (absolute(turn) < CALM_ACCELERATION)
+
+
 class Wheels(NamedTuple):
     """A value of each wheel."""
 
-    fl: float
-    fr: float
-    rl: float
-    rr: float
+    fl: Annotated[float, Column("", "front left wheel")]
+    fr: Annotated[float, Column("", "front right wheel")]
+    rl: Annotated[float, Column("", "rear left wheel")]
+    rr: Annotated[float, Column("", "rear right wheel")]
 
 
 # dead times: a line of samples, one every sixth (third) of the dead time, rounded up to whole steps
@@ -97,15 +115,6 @@ class GearColumns(ColumnGroup):
 
 
 @column_tuple
-class BatteryColumns(ColumnGroup):
-    """The battery of the drive."""
-
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
-    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
-    current: Annotated[float, Column("A", "battery current")]
-
-
-@column_tuple
 class ControlColumns(DelayColumns, GearColumns, BatteryColumns):
     """The rack; commands on their way, gearbox and battery."""
 
@@ -157,6 +166,31 @@ def drive_undelayed(line: DriveLine, wanted: float, dead_time: float, dt: float)
     return line, wanted
 
 
+def delayed(s: Any, u: Command, p: Parameters, dt: float) -> tuple[SteerLine, DriveLine, float, float]:
+    """Return the lines of commands of a state after dt, and the steering and the throttle that arrive."""
+    steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
+    steer, wanted = steer_delayed(steer, u.steer, p.steer_dead_time, dt)
+    drive, throttle = drive_delayed(
+        DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock), u.throttle, p.torque_dead_time, dt
+    )
+    return steer, drive, wanted, throttle
+
+
+def delay_columns(a: SteerLine, b: DriveLine) -> Any:
+    """Return the values of `DelayColumns`."""
+    return a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock, b.a, b.b, b.c, b.d, b.clock
+
+
+def first_delays(zero: float) -> Any:
+    """Return the values of `DelayColumns` at the start: no command is on its way."""
+    return zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero
+
+
+def throttle_now(s: Any, u: Command, p: Parameters) -> float:
+    """Return the throttle that arrives at present."""
+    return select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
+
+
 # steering
 
 
@@ -192,6 +226,17 @@ class Gearbox(NamedTuple):
 
     gear: float
     clock: float
+
+
+def control_columns(a: SteerLine, b: DriveLine, box: Gearbox, battery: BatteryState, steer_rate: float) -> Any:
+    """Return the values of `ControlColumns`."""
+    kept = battery.charge, battery.voltage, battery.current
+    return (*delay_columns(a, b), *(box.gear, box.clock), *kept, *(steer_rate,))
+
+
+def first_controls(zero: float, p: Parameters) -> Any:
+    """Return the values of `ControlColumns` at the start: the first gear, a full battery."""
+    return (*first_delays(zero), *(1.0, zero, 1.0, full_voltage(p), zero, zero))
 
 
 class Drive(NamedTuple):
@@ -442,3 +487,22 @@ def _body_problems(p: Parameters) -> Iterator[str]:
     if p.tyre_spring * p.wheel_radius < stiffest:
         least = stiffest / p.wheel_radius
         yield f"tyre_spring must be at least {least:.4g} N/m to carry the car on its tyres, not {p.tyre_spring:g}"
+
+
+car_model = partial(
+    VehicleModel,
+    kind="car",
+    command=Command,
+    parameters=Parameters,
+    pose=planar_pose,
+    guide=guide,
+    order=1,
+    telemetry=("steer", "wheel_speed", "pitch", "roll", "charge", "voltage", "current"),
+    battery="capacity",
+    steady=("gear", "handbrake"),
+    spares=SPARES,
+    problem=car_problem,
+    body=car_body,
+    bumped=car_bumped,
+)
+"""Return the model of a level: what most levels have in common."""

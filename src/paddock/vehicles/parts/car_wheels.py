@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select
 from paddock.vehicles.parts.battery import BatteryState
-from paddock.vehicles.parts.car import Command, Parameters, axle_loads, down_forces, full_voltage, slowed
+from paddock.vehicles.parts.car import Command, Parameters, axle_loads, down_forces, slowed
 from paddock.vehicles.parts.car_subsystems import (
     ControlColumns,
     Drive,
@@ -18,13 +18,15 @@ from paddock.vehicles.parts.car_subsystems import (
     SteerLine,
     Wheels,
     brakes,
+    control_columns,
+    delayed,
     differential,
-    drive_delayed,
     drivetrain,
+    first_controls,
     rack,
     shifted,
     stability_control,
-    steer_delayed,
+    throttle_now,
     traction_control,
 )
 from paddock.vehicles.parts.tyre import (
@@ -34,14 +36,8 @@ from paddock.vehicles.parts.tyre import (
     patch_damping_time,
     patch_limit,
 )
-from paddock.world.columns import Column, Environment, column_tuple
-
-
-def controls_of(s: Any) -> tuple[Rack, SteerLine, DriveLine, Gearbox]:
-    """Return steering, dead times and gearbox of a state."""
-    steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
-    drive = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
-    return Rack(s.steer, s.steer_rate), steer, drive, Gearbox(s.gear_engaged, s.shift_clock)
+from paddock.world.columns import Column, ColumnGroup, Environment, column_tuple
+from paddock.world.ground import surface
 
 
 def wheels_of(s: Any) -> tuple[Wheels, Wheels, Wheels]:
@@ -55,21 +51,39 @@ def wheels_of(s: Any) -> tuple[Wheels, Wheels, Wheels]:
 
 @column_tuple
 class WheelColumns(ControlColumns):
-    """Spin, slip ratio and slip of four wheels; controls."""
+    """Controls; spin, slip ratio and slip of four wheels."""
 
-    spin_fl: Annotated[float, Column("rad/s", "rotation of the front left wheel")]
-    spin_fr: Annotated[float, Column("rad/s", "rotation of the front right wheel")]
-    spin_rl: Annotated[float, Column("rad/s", "rotation of the rear left wheel")]
-    spin_rr: Annotated[float, Column("rad/s", "rotation of the rear right wheel")]
-    kappa_fl: Annotated[float, Column("", "slip ratio of the front left wheel")]
-    kappa_fr: Annotated[float, Column("", "slip ratio of the front right wheel")]
-    kappa_rl: Annotated[float, Column("", "slip ratio of the rear left wheel")]
-    kappa_rr: Annotated[float, Column("", "slip ratio of the rear right wheel")]
-    slip_fl: Annotated[float, Column("", "slip of the front left wheel, positive pushes left")]
-    slip_fr: Annotated[float, Column("", "slip of the front right wheel")]
-    slip_rl: Annotated[float, Column("", "slip of the rear left wheel")]
-    slip_rr: Annotated[float, Column("", "slip of the rear right wheel")]
+    spin: Annotated[Wheels, Column("rad/s", "rotation")]
+    kappa: Annotated[Wheels, Column("", "slip ratio")]
+    slip: Annotated[Wheels, Column("", "slip, positive pushes left")]
     wheel_speed: Annotated[float, Column("rad/s", "mean rotation of the front wheels")]
+
+
+class WheelGround(NamedTuple):
+    """The ground under the car: height at its centre, slopes in its axes, height and friction under each wheel."""
+
+    height: float
+    forward: float
+    left: float
+    heights: Wheels
+    mu: Wheels
+
+
+def ground_under_wheels(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Environment) -> WheelGround:
+    """Return the plane through the four contacts; `sine` and `cosine` of the heading."""
+    front_x, front_y = x + p.cg_to_front * cosine, y + p.cg_to_front * sine
+    rear_x, rear_y = x - p.cg_to_rear * cosine, y - p.cg_to_rear * sine
+    side_front, side_rear = 0.5 * p.track_front, 0.5 * p.track_rear
+    fl = surface(front_x - side_front * sine, front_y + side_front * cosine, w)
+    fr = surface(front_x + side_front * sine, front_y - side_front * cosine, w)
+    rl = surface(rear_x - side_rear * sine, rear_y + side_rear * cosine, w)
+    rr = surface(rear_x + side_rear * sine, rear_y - side_rear * cosine, w)
+    front, rear = 0.5 * (fl.height + fr.height), 0.5 * (rl.height + rr.height)
+    base = 1.0 / (p.cg_to_front + p.cg_to_rear)
+    forward = (front - rear) * base
+    left = ((fl.height - fr.height) + (rl.height - rr.height)) * (1.0 / (p.track_front + p.track_rear))
+    heights, mu = Wheels(fl.height, fr.height, rl.height, rr.height), Wheels(fl.mu, fr.mu, rl.mu, rr.mu)
+    return WheelGround(rear + p.cg_to_rear * forward, forward, left, heights, mu)
 
 
 class WheelContact(NamedTuple):
@@ -94,6 +108,11 @@ class Patch(NamedTuple):
     along: float  # force in the axes of the wheel, N
     across: float
     yielding: float  # kg m2: the tyre's reaction to a change of spin, as inertia
+
+
+FourContacts = tuple[WheelContact, WheelContact, WheelContact, WheelContact]
+FourPatches = tuple[Patch, Patch, Patch, Patch]
+"""Front left, front right, rear left, rear right."""
 
 
 class Driven(NamedTuple):
@@ -149,48 +168,26 @@ def patch_leads(speed: float, mu: float, gravity: float, p: Parameters) -> tuple
     return along, across
 
 
-def controlled(
-    before: tuple[Rack, SteerLine, DriveLine, Gearbox],
-    u: Command,
-    motion: tuple[float, float, float],
-    spins: Wheels,
-    slips: Wheels,
-    loads: Wheels,
-    charge: float,
-    p: Parameters,
-    dt: float,
-) -> Driven:
-    """Return steering, drive and brakes after dt; `motion` is speed (m/s), yaw rate (rad/s), friction of the ground."""
-    speed, yaw_rate, mu = motion
-    steer_line, wanted = steer_delayed(before[1], u.steer, p.steer_dead_time, dt)
-    drive_line, pedal = drive_delayed(before[2], u.throttle, p.torque_dead_time, dt)
-    turned = rack(before[0], wanted, p, dt)
-    box = shifted(before[3], drive_speed(spins, p), p, dt)
-    drive, torques = torques_now(turned.angle, pedal, box, u, speed, yaw_rate, mu, spins, slips, loads, charge, p)
+def controlled(s: Any, u: Command, mu: float, loads: Wheels, p: Parameters, dt: float) -> Driven:
+    """Return steering, drive and brakes after dt; `mu` is the mean friction of the ground under the wheels."""
+    steer_line, drive_line, wanted, pedal = delayed(s, u, p, dt)
+    turned = rack(Rack(s.steer, s.steer_rate), wanted, p, dt)
+    box = shifted(Gearbox(s.gear_engaged, s.shift_clock), drive_speed(wheels_of(s)[0], p), p, dt)
+    drive, torques = torques_now(s, u, turned.angle, pedal, box, mu, loads, p)
     return Driven(turned, steer_line, drive_line, box, drive, torques)
 
 
 def torques_now(
-    steer: float,
-    pedal: float,
-    box: Gearbox,
-    u: Command,
-    speed: float,
-    yaw_rate: float,
-    mu: float,
-    spins: Wheels,
-    slips: Wheels,
-    loads: Wheels,
-    charge: float,
-    p: Parameters,
+    s: Any, u: Command, steer: float, pedal: float, box: Gearbox, mu: float, loads: Wheels, p: Parameters
 ) -> tuple[Drive, Wheels]:
     """Return drive torques and brake torques (rolling resistance included) under the present commands."""
+    spins, slips, _ = wheels_of(s)
     direction = select(u.gear > 0.5, 1.0, select(u.gear < -0.5, -1.0, 0.0))
     throttle = traction_control(pedal, slips, direction, p)
     front, rear = 0.5 * (spins.fl + spins.fr), 0.5 * (spins.rl + spins.rr)
-    drive = drivetrain(throttle, direction, front, rear, box, charge, p)
-    pressed = brakes(u, loads, slips, speed, p)
-    helped = stability_control(steer, speed, yaw_rate, mu, p)
+    drive = drivetrain(throttle, direction, front, rear, box, s.charge, p)
+    pressed = brakes(u, loads, slips, s.vx, p)
+    helped = stability_control(steer, s.vx, s.yaw_rate, mu, p)
     able = 1.0 - clamp(u.handbrake, 0.0, 1.0)  # the handbrake switches stability control off
     roll = p.rolling_resistance * p.wheel_radius
     torques = Wheels(
@@ -202,26 +199,23 @@ def torques_now(
     return drive, torques
 
 
-def later_columns(spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, d: Driven, battery: BatteryState) -> Any:
-    """Return the columns of a state from `spin_fl` on."""
-    a, b = d.steer_line, d.drive_line
+def wheel_columns(spins: Wheels, patches: FourPatches, d: Driven, battery: BatteryState) -> Any:
+    """Return the values of `WheelColumns`."""
+    fl, fr, rl, rr = patches
     return (
+        *control_columns(d.steer_line, d.drive_line, d.box, battery, d.rack.rate),
         *(spins.fl, spins.fr, spins.rl, spins.rr),
         *(fl.kappa, fr.kappa, rl.kappa, rr.kappa, fl.slip, fr.slip, rl.slip, rr.slip),
-        *(0.5 * (spins.fl + spins.fr), d.rack.rate),
-        *(a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock),
-        *(b.a, b.b, b.c, b.d, b.clock, d.box.gear, d.box.clock),
-        *(battery.charge, battery.voltage, battery.current),
+        *(0.5 * (spins.fl + spins.fr),),
     )
 
 
-def first_columns(zero: float, speed: float, p: Parameters) -> Any:
-    """Return the columns of a state from `spin_fl` on, of a car that rolls straight ahead at a speed (m/s)."""
+def first_wheels(zero: float, speed: float, p: Parameters) -> Any:
+    """Return the values of `WheelColumns` of a car that rolls straight ahead at a speed (m/s)."""
     turning = speed * (1.0 / p.wheel_radius)
     return (
+        *first_controls(zero, p),
         *(turning, turning, turning, turning, zero, zero, zero, zero, zero, zero, zero, zero, turning),
-        *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
-        *(1.0, zero, 1.0, full_voltage(p), zero),
     )
 
 
@@ -242,14 +236,12 @@ class Spun(NamedTuple):
     brake: Wheels  # against forward rotation
 
 
-def spun(
-    spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, drive: Drive, torques: Wheels, p: Parameters, dt: float
-) -> Spun:
+def spun(spins: Wheels, patches: FourPatches, drive: Drive, torques: Wheels, p: Parameters, dt: float) -> Spun:
     """Return the wheels after dt: drive and tyres, then brakes, then differentials.
 
     A brake that has stopped its wheel holds it, with what is left of its torque, against the differentials.
     """
-    own = p.wheel_inertia
+    own, (fl, fr, rl, rr) = p.wheel_inertia, patches
     i_fl, i_fr, i_rl, i_rr = own + fl.yielding, own + fr.yielding, own + rl.yielding, own + rr.yielding
     # of each wheel, the change of speed per impulse; two wheels share a division
     both_front, both_rear = 1.0 / (i_fl * i_fr), 1.0 / (i_rl * i_rr)
@@ -329,6 +321,12 @@ def settled(part: Patch, c: WheelContact, before: float, after: float, p: Parame
     return Patch(kappa, part.slip, part.kappa_gain, along, part.across, part.yielding)
 
 
+def wheel_energy(s: Any, p: Parameters) -> float:
+    """Return twice the kinetic energy of the wheels' rotation, J."""
+    spinning: float = (s.spin_fl * s.spin_fl + s.spin_fr * s.spin_fr) + (s.spin_rl * s.spin_rl + s.spin_rr * s.spin_rr)
+    return p.wheel_inertia * spinning
+
+
 def body_forces(part: Patch, c: WheelContact) -> tuple[float, float]:
     """Return a patch's force on the car, forward and to the left, N."""
     return part.along * c.cosine - part.across * c.sine, part.along * c.sine + part.across * c.cosine
@@ -364,7 +362,8 @@ def wheel_report(kappa: float, slip: float, spin: float, c: WheelContact, gravit
     return WheelReport(force.along, force.across, peaks.mu, peaks.mu_long, peaks.alpha, peaks.kappa)
 
 
-class Report(NamedTuple):
+@column_tuple
+class Report(ColumnGroup):
     """Every wheel in its own axes; torques and peaks; accelerations and load transfer."""
 
     ax: Annotated[float, Column("m/s2", "force over mass, forward, of the last tick")]
@@ -374,127 +373,54 @@ class Report(NamedTuple):
     transfer_long: Annotated[float, Column("N", "load moved from the front to the rear axle")]
     transfer_front: Annotated[float, Column("N", "load moved from the left to the right front wheel")]
     transfer_rear: Annotated[float, Column("N", "load moved from the left to the right rear wheel")]
-    wheel_spin_fl: Annotated[float, Column("rad/s", "rotation of the wheel")]
-    wheel_spin_fr: Annotated[float, Column("rad/s", "rotation of the wheel")]
-    wheel_spin_rl: Annotated[float, Column("rad/s", "rotation of the wheel")]
-    wheel_spin_rr: Annotated[float, Column("rad/s", "rotation of the wheel")]
-    suspension_fl: Annotated[float, Column("m", "compression of the suspension from rest; 0 without one")]
-    suspension_fr: Annotated[float, Column("m", "compression of the suspension")]
-    suspension_rl: Annotated[float, Column("m", "compression of the suspension")]
-    suspension_rr: Annotated[float, Column("m", "compression of the suspension")]
-    load_fl: Annotated[float, Column("N", "load")]
-    load_fr: Annotated[float, Column("N", "load")]
-    load_rl: Annotated[float, Column("N", "load")]
-    load_rr: Annotated[float, Column("N", "load")]
-    force_x_fl: Annotated[float, Column("N", "force along the wheel")]
-    force_x_fr: Annotated[float, Column("N", "force along the wheel")]
-    force_x_rl: Annotated[float, Column("N", "force along the wheel")]
-    force_x_rr: Annotated[float, Column("N", "force along the wheel")]
-    force_y_fl: Annotated[float, Column("N", "force across the wheel, to the left")]
-    force_y_fr: Annotated[float, Column("N", "force across the wheel, to the left")]
-    force_y_rl: Annotated[float, Column("N", "force across the wheel, to the left")]
-    force_y_rr: Annotated[float, Column("N", "force across the wheel, to the left")]
-    slip_ratio_fl: Annotated[float, Column("", "slip ratio, relaxed; positive drives")]
-    slip_ratio_fr: Annotated[float, Column("", "slip ratio")]
-    slip_ratio_rl: Annotated[float, Column("", "slip ratio")]
-    slip_ratio_rr: Annotated[float, Column("", "slip ratio")]
-    slip_angle_fl: Annotated[float, Column("rad", "slip angle, relaxed; positive pushes left")]
-    slip_angle_fr: Annotated[float, Column("rad", "slip angle")]
-    slip_angle_rl: Annotated[float, Column("rad", "slip angle")]
-    slip_angle_rr: Annotated[float, Column("rad", "slip angle")]
-    drive_torque_fl: Annotated[
-        float,
-        Column(
-            "N m",
-            "torque of the drive shaft, as the differentials pass it on",
-        ),
-    ]
-    drive_torque_fr: Annotated[float, Column("N m", "torque of the drive shaft")]
-    drive_torque_rl: Annotated[float, Column("N m", "torque of the drive shaft")]
-    drive_torque_rr: Annotated[float, Column("N m", "torque of the drive shaft")]
-    brake_torque_fl: Annotated[float, Column("N m", "torque of brake and rolling resistance, against forward rotation")]
-    brake_torque_fr: Annotated[float, Column("N m", "torque of brake and rolling resistance")]
-    brake_torque_rl: Annotated[float, Column("N m", "torque of brake and rolling resistance")]
-    brake_torque_rr: Annotated[float, Column("N m", "torque of brake and rolling resistance")]
-    mu_fl: Annotated[float, Column("", "friction of tyre and ground at the nominal load")]
-    mu_fr: Annotated[float, Column("", "friction of tyre and ground")]
-    mu_rl: Annotated[float, Column("", "friction of tyre and ground")]
-    mu_rr: Annotated[float, Column("", "friction of tyre and ground")]
-    mu_peak_fl: Annotated[float, Column("", "largest lateral force over load, at this load")]
-    mu_peak_fr: Annotated[float, Column("", "largest lateral force over load")]
-    mu_peak_rl: Annotated[float, Column("", "largest lateral force over load")]
-    mu_peak_rr: Annotated[float, Column("", "largest lateral force over load")]
-    mu_peak_x_fl: Annotated[float, Column("", "largest force along the wheel over load, at this load")]
-    mu_peak_x_fr: Annotated[float, Column("", "largest force along the wheel over load")]
-    mu_peak_x_rl: Annotated[float, Column("", "largest force along the wheel over load")]
-    mu_peak_x_rr: Annotated[float, Column("", "largest force along the wheel over load")]
-    alpha_peak_fl: Annotated[float, Column("rad", "slip angle of the largest force: beyond it the tyre slides")]
-    alpha_peak_fr: Annotated[float, Column("rad", "slip angle of the largest force")]
-    alpha_peak_rl: Annotated[float, Column("rad", "slip angle of the largest force")]
-    alpha_peak_rr: Annotated[float, Column("rad", "slip angle of the largest force")]
-    kappa_peak_fl: Annotated[float, Column("", "slip ratio of the largest force: beyond it the wheel locks or spins")]
-    kappa_peak_fr: Annotated[float, Column("", "slip ratio of the largest force")]
-    kappa_peak_rl: Annotated[float, Column("", "slip ratio of the largest force")]
-    kappa_peak_rr: Annotated[float, Column("", "slip ratio of the largest force")]
+    wheel_spin: Annotated[Wheels, Column("rad/s", "rotation")]
+    suspension: Annotated[Wheels, Column("m", "compression of the suspension from rest, 0 without one")]
+    load: Annotated[Wheels, Column("N", "load")]
+    force_x: Annotated[Wheels, Column("N", "force along the wheel")]
+    force_y: Annotated[Wheels, Column("N", "force across the wheel, positive to the left")]
+    slip_ratio: Annotated[Wheels, Column("", "relaxed slip ratio, positive drives")]
+    slip_angle: Annotated[Wheels, Column("rad", "relaxed slip angle, positive pushes left")]
+    drive_torque: Annotated[Wheels, Column("N m", "torque of the drive shaft, as the differentials pass it on")]
+    brake_torque: Annotated[Wheels, Column("N m", "torque of brake and rolling resistance, against forward rotation")]
+    mu: Annotated[Wheels, Column("", "friction of tyre and ground at the nominal load")]
+    mu_peak: Annotated[Wheels, Column("", "largest lateral force over load, at this load")]
+    mu_peak_x: Annotated[Wheels, Column("", "largest force along the wheel over load, at this load")]
+    alpha_peak: Annotated[Wheels, Column("rad", "slip angle of the largest force, beyond which the tyre slides")]
+    kappa_peak: Annotated[Wheels, Column("", "slip ratio of the largest force, beyond which the wheel locks or spins")]
 
 
 REPORTED = 1e-4  # s: a step without consequences, whose torques are reported
 
 
-def _applied(
-    kappas: Wheels,
-    slips: Wheels,
-    spins: Wheels,
-    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
-    drive: Drive,
-    torques: Wheels,
-    gravity: float,
-    p: Parameters,
-) -> Spun:
-    """Return the torques that reach the wheels: what differentials pass, and what brakes need of what they could."""
+def patches_of(s: Any, contacts: FourContacts, gravity: float, p: Parameters, dt: float) -> FourPatches:
+    """Return the contact patches of a state after dt."""
     fl, fr, rl, rr = contacts
-    return spun(
-        spins,
-        patch(kappas.fl, slips.fl, spins.fl, fl, gravity, p, REPORTED),
-        patch(kappas.fr, slips.fr, spins.fr, fr, gravity, p, REPORTED),
-        patch(kappas.rl, slips.rl, spins.rl, rl, gravity, p, REPORTED),
-        patch(kappas.rr, slips.rr, spins.rr, rr, gravity, p, REPORTED),
-        drive,
-        torques,
-        p,
-        REPORTED,
+    return (
+        patch(s.kappa_fl, s.slip_fl, s.spin_fl, fl, gravity, p, dt),
+        patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, gravity, p, dt),
+        patch(s.kappa_rl, s.slip_rl, s.spin_rl, rl, gravity, p, dt),
+        patch(s.kappa_rr, s.slip_rr, s.spin_rr, rr, gravity, p, dt),
     )
 
 
 def rolled(
-    s: Any,
-    driven: Driven,
-    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
-    gravity: float,
-    p: Parameters,
-    dt: float,
-) -> tuple[Wheels, tuple[Patch, Patch, Patch, Patch]]:
+    s: Any, driven: Driven, contacts: FourContacts, gravity: float, p: Parameters, dt: float
+) -> tuple[Wheels, FourPatches]:
     """Return the spins (rad/s) and the contact patches of the wheels after dt."""
-    fl, fr, rl, rr = contacts
-    patch_fl = patch(s.kappa_fl, s.slip_fl, s.spin_fl, fl, gravity, p, dt)
-    patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, gravity, p, dt)
-    patch_rl = patch(s.kappa_rl, s.slip_rl, s.spin_rl, rl, gravity, p, dt)
-    patch_rr = patch(s.kappa_rr, s.slip_rr, s.spin_rr, rr, gravity, p, dt)
-    spins = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr)
-    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt).spins
-    patches = (
-        settled(patch_fl, fl, s.spin_fl, after.fl, p, dt),
-        settled(patch_fr, fr, s.spin_fr, after.fr, p, dt),
-        settled(patch_rl, rl, s.spin_rl, after.rl, p, dt),
-        settled(patch_rr, rr, s.spin_rr, after.rr, p, dt),
+    patches = patches_of(s, contacts, gravity, p, dt)
+    after = spun(wheels_of(s)[0], patches, driven.drive, driven.brakes, p, dt).spins
+    return after, (
+        settled(patches[0], contacts[0], s.spin_fl, after.fl, p, dt),
+        settled(patches[1], contacts[1], s.spin_fr, after.fr, p, dt),
+        settled(patches[2], contacts[2], s.spin_rl, after.rl, p, dt),
+        settled(patches[3], contacts[3], s.spin_rr, after.rr, p, dt),
     )
-    return after, patches
 
 
 def reported(
     s: Any,
     u: Command,
-    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
+    contacts: FourContacts,
     loads: Wheels,
     travel: Wheels,
     mu: float,
@@ -509,9 +435,10 @@ def reported(
     air: speed of the air from ahead, m/s
     """
     spins, kappas, slips = wheels_of(s)
-    gravity, gear = w.gravity, s.gear_engaged
-    pedal, box = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle), Gearbox(gear, s.shift_clock)
-    drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
+    gravity, box = w.gravity, Gearbox(s.gear_engaged, s.shift_clock)
+    drive, torques = torques_now(s, u, s.steer, throttle_now(s, u, p), box, mu, loads, p)
+    # the torques that reach the wheels: what differentials pass, and what brakes need of what they could
+    applied = spun(spins, patches_of(s, contacts, gravity, p, REPORTED), drive, torques, p, REPORTED)
     static_front = axle_loads(0.0 * air, *down_forces(air, p, w), p, w)[0]  # at rest with the present down-force
     fl, fr, rl, rr = contacts
     w_fl = wheel_report(kappas.fl, slips.fl, spins.fl, fl, gravity, p)
@@ -519,9 +446,8 @@ def reported(
     w_rl = wheel_report(kappas.rl, slips.rl, spins.rl, rl, gravity, p)
     w_rr = wheel_report(kappas.rr, slips.rr, spins.rr, rr, gravity, p)
     moved = (static_front - fl.load - fr.load, 0.5 * (fr.load - fl.load), 0.5 * (rr.load - rl.load))
-    applied = _applied(kappas, slips, spins, contacts, drive, torques, gravity, p)
     return Report(
-        *(s.ax, s.ay, p.steer_ratio * s.steer, gear),
+        *(s.ax, s.ay, p.steer_ratio * s.steer, s.gear_engaged),
         *moved,
         *(spins.fl, spins.fr, spins.rl, spins.rr),
         *(travel.fl, travel.fr, travel.rl, travel.rr),

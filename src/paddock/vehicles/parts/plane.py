@@ -9,8 +9,9 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
 from paddock.compute.quaternion import heading, rotate, unrotate
-from paddock.vehicles.parts.battery import FULL_CELL
-from paddock.world.columns import Column, Environment
+from paddock.vehicles.parts.battery import FULL_CELL, BatteryColumns
+from paddock.vehicles.parts.rigid_body import RigidBodyColumns
+from paddock.world.columns import Column, Environment, column_tuple
 from paddock.world.ground import is_sloped, normal, slope_along, surface
 
 PI = 3.141592653589793
@@ -18,30 +19,18 @@ LEVELLING = 8.0  # 1/s: rate at which the wheels level an aircraft that stands o
 TAIL = 0.35  # rad: pitch at which the tail touches the ground
 
 
-class State(NamedTuple):
-    """Rigid body, surfaces, propeller and battery."""
+@column_tuple
+class State(RigidBodyColumns, BatteryColumns):
+    """Rigid body, battery, surfaces and propeller; the position is that of the wheels."""
 
-    x: Annotated[float, Column("m", "position east")]
-    y: Annotated[float, Column("m", "position north")]
-    z: Annotated[float, Column("m", "position up, of the wheels")]
     vx: Annotated[float, Column("m/s", "velocity east over the ground", -200.0, 200.0)]
     vy: Annotated[float, Column("m/s", "velocity north over the ground", -200.0, 200.0)]
     vz: Annotated[float, Column("m/s", "velocity up", -200.0, 200.0)]
-    qx: Annotated[float, Column("", "attitude quaternion x, body to world")]
-    qy: Annotated[float, Column("", "attitude quaternion y")]
-    qz: Annotated[float, Column("", "attitude quaternion z")]
-    qw: Annotated[float, Column("", "attitude quaternion w")]
-    wx: Annotated[float, Column("rad/s", "roll rate")]
-    wy: Annotated[float, Column("rad/s", "pitch rate, nose down")]
-    wz: Annotated[float, Column("rad/s", "yaw rate, left")]
     aileron: Annotated[float, Column("rad", "aileron deflection, + rolls right")]
     elevator: Annotated[float, Column("rad", "elevator deflection, + nose down")]
     rudder: Annotated[float, Column("rad", "rudder deflection, + nose left")]
     rotor: Annotated[float, Column("1/s", "turns of the propeller")]
     airspeed: Annotated[float, Column("m/s", "speed of the air along the body, as a pitot tube measures it")]
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
-    voltage: Annotated[float, Column("V", "battery voltage under load")]
-    current: Annotated[float, Column("A", "battery current")]
 
 
 class Command(NamedTuple):

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum, select, sqrt
-from paddock.compute.quaternion import rotate, turned, unrotate, yaw_quaternion
+from paddock.compute.quaternion import rotate, turned, yaw_quaternion
 from paddock.vehicles.model import Body, Bump, Desire, Placement, VehicleModel
-from paddock.world.columns import Column, Environment, Pose
+from paddock.vehicles.parts.rigid_body import RigidBodyColumns, rigid_bumped, rigid_pose
+from paddock.world.columns import Column, Environment, column_tuple
 from paddock.world.ground import surface
 
 QUIET_SPEED, QUIET_RATE = 0.03, 0.1  # m/s, rad/s: slower counts as rest
@@ -19,22 +20,10 @@ TUMBLING = 1.5  # 1/s: rate at which air and the give of its material slow a rot
 FOLLOWING = 2.0  # 1/s: force over mass per missing speed, when guided
 
 
-class State(NamedTuple):
+@column_tuple
+class State(RigidBodyColumns):
     """Centre of mass and attitude of a rigid body."""
 
-    x: Annotated[float, Column("m", "position east of the centre of mass")]
-    y: Annotated[float, Column("m", "position north")]
-    z: Annotated[float, Column("m", "position up")]
-    vx: Annotated[float, Column("m/s", "velocity east")]
-    vy: Annotated[float, Column("m/s", "velocity north")]
-    vz: Annotated[float, Column("m/s", "velocity up")]
-    qx: Annotated[float, Column("", "attitude quaternion x, body to world")]
-    qy: Annotated[float, Column("", "attitude quaternion y")]
-    qz: Annotated[float, Column("", "attitude quaternion z")]
-    qw: Annotated[float, Column("", "attitude quaternion w")]
-    wx: Annotated[float, Column("rad/s", "rate about its forward axis")]
-    wy: Annotated[float, Column("rad/s", "rate about its left axis")]
-    wz: Annotated[float, Column("rad/s", "rate about its up axis")]
     rest: Annotated[float, Column("s", "time at rest; asleep after 0.5 s")]
 
 
@@ -116,11 +105,6 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     )
 
 
-def pose(s: State, p: Parameters) -> Pose:
-    """Return the pose of the centre of mass."""
-    return Pose(s.x, s.y, s.z, s.qx, s.qy, s.qz, s.qw, s.vx, s.vy, s.vz, s.wx, s.wy, s.wz)
-
-
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Stand on the ground, or with the centre of mass at a greater height."""
     qx, qy, qz, qw = yaw_quaternion(at.yaw)
@@ -145,12 +129,8 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
 
 def bumped(s: State, p: Parameters, b: Bump) -> State:
     """Change position, velocity and rates; a touch wakes it."""
-    wx, wy, wz = unrotate(s.qx, s.qy, s.qz, s.qw, b.dwx, b.dwy, b.dwz)
-    rest = select(s.rest >= SLEEP_AFTER, 0.0, s.rest)
-    return State(
-        *(s.x + b.dx, s.y + b.dy, s.z + b.dz, s.vx + b.dvx, s.vy + b.dvy, s.vz + b.dvz),
-        *(s.qx, s.qy, s.qz, s.qw, s.wx + wx, s.wy + wy, s.wz + wz, rest),
-    )
+    after: State = rigid_bumped(s, p, b)
+    return after._replace(rest=select(s.rest >= SLEEP_AFTER, 0.0, s.rest))
 
 
 def solid(p: Parameters, shape: float) -> Body:
@@ -170,7 +150,7 @@ def prop_model(kind: str, summary: str, body: Callable[..., Body]) -> VehicleMod
         command=Command,
         parameters=Parameters,
         step=step,
-        pose=pose,
+        pose=rigid_pose,
         place=place,
         guide=guide,
         energy=energy,

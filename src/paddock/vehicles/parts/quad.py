@@ -8,7 +8,8 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate, turned, unrotate
 from paddock.vehicles.parts.battery import FULL_CELL, discharged
-from paddock.world.columns import Column, Environment
+from paddock.vehicles.parts.rigid_body import RigidBodyColumns
+from paddock.world.columns import Column, Environment, column_tuple
 from paddock.world.ground import Surface, is_sloped, normal, surface
 
 ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK, MOTORS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
@@ -16,19 +17,10 @@ MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto",
 """Names of the modes by number; in the last one an external autopilot commands each motor."""
 
 
-class State(NamedTuple):
+@column_tuple
+class State(RigidBodyColumns):
     """Rigid body, motors, controller memory and battery."""
 
-    x: Annotated[float, Column("m", "position east")]
-    y: Annotated[float, Column("m", "position north")]
-    z: Annotated[float, Column("m", "position up")]
-    vx: Annotated[float, Column("m/s", "velocity east")]
-    vy: Annotated[float, Column("m/s", "velocity north")]
-    vz: Annotated[float, Column("m/s", "velocity up")]
-    qx: Annotated[float, Column("", "attitude quaternion x, body to world")]
-    qy: Annotated[float, Column("", "attitude quaternion y")]
-    qz: Annotated[float, Column("", "attitude quaternion z")]
-    qw: Annotated[float, Column("", "attitude quaternion w")]
     wx: Annotated[float, Column("rad/s", "roll rate", -1e3, 1e3)]
     wy: Annotated[float, Column("rad/s", "pitch rate", -1e3, 1e3)]
     wz: Annotated[float, Column("rad/s", "yaw rate", -1e3, 1e3)]

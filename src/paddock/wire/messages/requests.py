@@ -131,8 +131,8 @@ def _admin(message: pb.Admin) -> Direct:
             return Direct("claim", {"vehicles": list(vehicles)}) if mode == "synchronous" else Direct("release", {})
         case field:
             inner = getattr(message, field)
-            name = next(name for name, one in ADMIN_FIELDS.items() if one == field)
-            return Direct(name, values.fields_of(inner, [one.name for one in inner.DESCRIPTOR.fields]))
+            name = next(name for name, known in ADMIN_FIELDS.items() if known == field)
+            return Direct(name, values.fields_of(inner, [part.name for part in inner.DESCRIPTOR.fields]))
 
 
 def _command(message: pb.Command) -> Direct:

@@ -274,9 +274,9 @@ def _unfolded(value: Any, arrays: Sequence[pb.Values], what: str) -> Any:
     return {key: _unfolded(inner, arrays, what) for key, inner in value.items()}
 
 
-def _array(place: dict[str, Any], arrays: Sequence[pb.Values], what: str) -> NDArray[Any]:
-    index, whole = place[ARRAY], place.get(WHOLE, False)
-    if place.keys() - {ARRAY, WHOLE} or type(index) is not int or not isinstance(whole, bool):
+def _array(reference: dict[str, Any], arrays: Sequence[pb.Values], what: str) -> NDArray[Any]:
+    index, whole = reference[ARRAY], reference.get(WHOLE, False)
+    if reference.keys() - {ARRAY, WHOLE} or type(index) is not int or not isinstance(whole, bool):
         raise WireError(
             "value", f'{what}: an array is written as {{"{ARRAY}": k}} or {{"{ARRAY}": k, "{WHOLE}": true}}'
         )

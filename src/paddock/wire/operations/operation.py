@@ -79,7 +79,7 @@ class Validator:
         self._name = name
         self._texts = texts
         self._fields = {argument.name: argument for argument in arguments}
-        fields: dict[str, Any] = {one.name: (one.annotation, one.default) for one in arguments}
+        fields: dict[str, Any] = {argument.name: (argument.annotation, argument.default) for argument in arguments}
         self._validate: Callable[[Any], Any] = create_model(
             name, __config__=a.STRICT, **fields
         ).__pydantic_validator__.validate_python
@@ -94,26 +94,26 @@ class Validator:
             self._refuse(arguments, error)
         return values
 
-    def _refuse(self, given: Mapping[str, Any], error: ValidationError) -> NoReturn:
+    def _refuse(self, arguments: Mapping[str, Any], error: ValidationError) -> NoReturn:
         """Raise the ArgumentError that describes an error of pydantic."""
         where, fields = self._name, self._fields
         errors = error.errors(include_url=False, include_context=False)
-        wrong = next((one for one in errors if one["type"] != "extra_forbidden"), errors[0])
+        wrong = next((item for item in errors if item["type"] != "extra_forbidden"), errors[0])
         location = wrong["loc"]
         if wrong["type"] not in ("missing", "extra_forbidden"):
             name = str(location[0])
             text = next((note for note in a.notes_of(fields[name].annotation) if isinstance(note, a.ErrorText)), None)
             if self._texts and text is not None and not isinstance(location[-1], int):  # the argument, not an item
-                raise a.ArgumentError("value", f"{text.text}, not {' '.join(repr(given[name]).split())}")
-            _refuse_value(where, fields, given, location)
+                raise a.ArgumentError("value", f"{text.text}, not {' '.join(repr(arguments[name]).split())}")
+            _refuse_value(where, fields, arguments, location)
         inside = location[:-1]  # the object in a list of objects, if any
         if inside:
             where, fields = (
                 f"{where}: {inside[0]}[{inside[1]}]",
-                {one.name: one for one in fields[str(inside[0])].members},
+                {member.name: member for member in fields[str(inside[0])].members},
             )
-        extra = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
-        unknown = sorted(str(one[-1])[:40] for one in extra if one[:-1] == inside)[:SHOWN]
+        extra = [item["loc"] for item in errors if item["type"] == "extra_forbidden"]
+        unknown = sorted(str(path[-1])[:40] for path in extra if path[:-1] == inside)[:SHOWN]
         if wrong["type"] == "missing":
             field = fields[str(location[-1])]
             near = get_close_matches(field.name, unknown, n=1)
@@ -129,10 +129,10 @@ def _refuse_unknown(where: str, unknown: list[str], known: Iterable[str]) -> NoR
     raise a.ArgumentError("unknown", f"{where}: unknown field{plural} {names}; {suggestion(unknown[0][:40], known)}")
 
 
-def _refuse_value(where: str, fields: Mapping[str, a.Argument], given: Any, location: tuple[Any, ...]) -> NoReturn:
+def _refuse_value(where: str, fields: Mapping[str, a.Argument], arguments: Any, location: tuple[Any, ...]) -> NoReturn:
     """Describe the innermost field or item at a location, and its valid values."""
     name, field = str(location[0]), fields[str(location[0])]
-    annotation, value = field.annotation, given[name]
+    annotation, value = field.annotation, arguments[name]
     if field.marked(a.MEMBERS) and len(location) > 1:
         name, value = str(location[1])[:40], value[location[1]]
     for step in location[1:]:
@@ -143,7 +143,7 @@ def _refuse_value(where: str, fields: Mapping[str, a.Argument], given: Any, loca
             annotation, value, name = get_args(kind)[0], value[step], f"{name}[{step}]"
         elif isinstance(kind, type) and issubclass(kind, BaseModel) and step in kind.model_fields:
             where, name = f"{where}: {name}", str(step)
-            annotation, value = {one.name: one for one in a.fields_of(kind)}[name].annotation, value[step]
+            annotation, value = {member.name: member for member in a.fields_of(kind)}[name].annotation, value[step]
         else:
             break
     if get_origin(a.plain(annotation)) is Literal and isinstance(value, str):
@@ -216,11 +216,11 @@ class Operation:
         ]
         return Validator(self.name, tuple(later), texts=True)
 
-    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Validate the arguments of a Python program or a ZeroMQ client; PaddockError if one is invalid."""
         try:
             return self.validate(
-                {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+                {name: value.item() if isinstance(value, np.generic) else value for name, value in arguments.items()}
             )
         except a.ArgumentError as error:
             raise REFUSALS.get(error.reason, PaddockError)(str(error)) from None

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Protocol
 from annotated_types import Ge, Len
 
 from paddock.wire import results as r
-from paddock.wire.mission_results import MissionView
+from paddock.wire.mission_results import MissionTree, MissionView
 from paddock.wire.operations import arguments as a
 from paddock.wire.operations.operation import entry
 
@@ -155,7 +155,7 @@ class MissionOperations(Protocol):
     """The mission."""
 
     @entry("fact", rpc=True, answer="mission")
-    def mission(self) -> r.MissionTree | None:
+    def mission(self) -> MissionTree | None:
         """Return the mission, in m east and north; null without one."""
 
     @entry("fact", zmq="Call", client="mission.view", slow=True)

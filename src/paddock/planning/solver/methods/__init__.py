@@ -36,7 +36,10 @@ class NoOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """A planning method: `solve(costs, options, progress) -> MethodResult`; equal costs give equal results."""
+    """A planning method: `solve(costs, options, progress) -> MethodResult`; equal costs give equal results.
+
+    The costs have at least one vehicle and one task.
+    """
 
     summary: str
     solve: Callable[[Costs, Any, Progress], MethodResult]
@@ -63,11 +66,10 @@ def find_method(name: str) -> Method:
     """Return the method of that name; an unknown one is refused with the nearest name."""
     if not isinstance(name, str):
         raise unknown_name("planning method", str(name), method_names())
-    return _found(name)
+    return _named_method(name)
 
 
 @cache
-def _found(name: str) -> Method:
-    return replace(
-        find_plugin("planning method", name, sys.modules[__name__], ENTRY_POINTS, "METHOD", Method), name=name
-    )
+def _named_method(name: str) -> Method:
+    method = find_plugin("planning method", name, sys.modules[__name__], ENTRY_POINTS, "METHOD", Method)
+    return replace(method, name=name)

@@ -45,8 +45,6 @@ class Options(NamedTuple):
 
 def solve(costs: Costs, options: Options, progress: Progress, links: Reach | None = None) -> MethodResult:
     """Return the bundles that vehicles agree on when they communicate over `links` (default: all with all)."""
-    if not costs.vehicles or not costs.tasks:
-        return MethodResult([[] for _ in range(costs.vehicles)], {"rounds": 0, "messages": 0})
     bidding = bidding_for(costs, options)
     rounds = bidding.run(links)
     progress(1.0)
@@ -178,6 +176,8 @@ class Beliefs(NamedTuple):
     counts: Ints  # (a,) how many
 
 
+Heard = tuple[tuple[Floats, Ints, Ints], NDArray[np.bool_], int]
+"""What all vehicles have sent in a round: bids, winners and stamps; who hears whom (receiver, sender); the round."""
 Bidder = Callable[[Beliefs], None]
 """Extends the bundle and the path of every vehicle as far as possible; writes its bids, with itself as winner."""
 
@@ -203,15 +203,23 @@ class Consensus:
 
     def round(self, links: NDArray[np.bool_]) -> bool:
         """Bid, communicate over links (a, a), and drop what others have won; return whether anything changed."""
-        winners, bids = self.beliefs.winners.copy(), self.beliefs.bids.copy()
-        self.bidder(self.beliefs)
-        b, reached = self.beliefs, links & ~np.eye(len(links), dtype=bool)
-        sent = (b.bids.copy(), b.winners.copy(), b.stamps.copy())
-        listen(*sent, np.ascontiguousarray(reached.T), self.rounds, b.bids, b.winners, b.stamps)
-        release(b)
-        changed = not (np.array_equal(winners, self.beliefs.winners) and np.array_equal(bids, self.beliefs.bids))
-        self.rounds += 1
+        reached = links & ~np.eye(len(links), dtype=bool)
         self.messages += int(reached.sum())
+        return self.exchange(lambda: [(self.copied(), np.ascontiguousarray(reached.T), self.rounds)])
+
+    def copied(self) -> tuple[Floats, Ints, Ints]:
+        """Return what all vehicles send: their bids, winners and stamps."""
+        return self.beliefs.bids.copy(), self.beliefs.winners.copy(), self.beliefs.stamps.copy()
+
+    def exchange(self, communicate: Callable[[], list[Heard]]) -> bool:
+        """Bid, `communicate`, and drop what others have won; return whether anything changed."""
+        b, (bids, winners, _) = self.beliefs, self.copied()
+        self.bidder(b)
+        for sent, hears, when in communicate():
+            listen(*sent, hears, when, b.bids, b.winners, b.stamps)
+        release(b)
+        changed = not (np.array_equal(winners, b.winners) and np.array_equal(bids, b.bids))
+        self.rounds += 1
         self.quiet = 0 if changed else self.quiet + 1
         return changed
 

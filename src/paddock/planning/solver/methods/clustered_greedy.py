@@ -16,11 +16,12 @@ from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.insertion import (
     ROOM,
     Packed,
+    best_position,
     insert_task,
     insertion_cost,
-    insertions,
     packed,
     retrace,
+    trace,
     traced,
     unpacked,
 )
@@ -47,8 +48,6 @@ from paddock.world.columns import Floats
 
 def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     """Form a cluster for each vehicle that can do any task (k-means), and assign clusters to vehicles."""
-    if not costs.vehicles or not costs.tasks:
-        return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
     able = np.flatnonzero(_fitting(costs).any(axis=1))  # vehicles that can do any task within their range
     orders = packed([[]] * costs.vehicles, costs.tasks)
@@ -291,12 +290,12 @@ def move_best_task(fleet: TourData, orders: Packed, limits: Floats, ends: Floats
     if giver < 0:
         return False
     m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
-    taken, insert_at, earliest = -1, -1, ends[giver]
+    taken, insert_at, earliest, limit = -1, -1, ends[giver], slackened(limits[vehicle])
+    order, count = orders.tasks[vehicle], orders.counts[vehicle]
+    total, last = trace(m, j, extra, order, count, table)
     for k in range(orders.counts[giver]):
-        task, count = orders.tasks[giver, k], orders.counts[vehicle]
-        position, _, end = insertions(
-            m, j, extra, orders.tasks[vehicle], count, task, slackened(limits[vehicle]), table
-        )
+        task = orders.tasks[giver, k]
+        position, _, end = best_position(m, j, extra, order, count, task, limit, table, total, last)
         if position >= 0 and end < earliest:
             taken, insert_at, earliest = k, position, end
     if taken < 0:

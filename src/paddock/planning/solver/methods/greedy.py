@@ -14,10 +14,8 @@ from paddock.world.columns import Floats
 def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     """Append by least added metres, including the way home; for the makespan, by the earliest end."""
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
-    if costs.vehicles and costs.tasks:
-        by_time = costs.problem.objective == "makespan"
-        for vehicle, task in _chosen(costs.fleet, empty_tours(costs), by_time).tolist():
-            orders[vehicle].append(task)
+    for vehicle, task in _chosen(costs.fleet, empty_tours(costs), costs.problem.objective == "makespan").tolist():
+        orders[vehicle].append(task)
     progress(1.0)
     return MethodResult(orders)
 

@@ -48,8 +48,6 @@ class Options(NamedTuple):
 
 def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     """Return the best orders of both rounds, and the headings for which they are best."""
-    if not costs.vehicles or not costs.tasks:
-        return MethodResult([[] for _ in range(costs.vehicles)])
     orders = CLUSTERED.solve(costs, NoOptions(), lambda share: None).orders
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
     if (max(costs.class_of) + 1) * costs.tasks**2 > MOST_WAYS:

@@ -11,8 +11,7 @@ from math import inf, isnan, pi
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy import empty, zeros
-from numpy.typing import NDArray
+from numpy import empty, int64, zeros
 
 from paddock.compute.math import wrap_angle
 from paddock.errors import MissingFeatureError
@@ -21,8 +20,6 @@ from paddock.planning.solver.methods import Method, MethodResult, Progress
 from paddock.planning.solver.methods.annealing import polished, revise, value
 from paddock.planning.solver.tours import Detours, Ints, Jobs, Mover, tour_routine, travel
 from paddock.world.columns import Column, Floats
-
-Whole = NDArray[np.int64]
 
 SCALE = 10.0  # PyVRP uses integers: tenths of a metre, and of the time in which the slowest vehicle flies one
 NEVER = 10**8  # an impossible edge: 10,000 km
@@ -44,8 +41,6 @@ class Options(NamedTuple):
 
 def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     """Return the best order that the search and the polish find."""
-    if not costs.vehicles or not costs.tasks:
-        return MethodResult([[] for _ in range(costs.vehicles)])
     try:
         import pyvrp  # noqa: F401
     except ImportError:
@@ -79,7 +74,7 @@ class RoutingSearch:
 
     def orders(self, progress: Progress) -> list[list[int]]:
         """Return the tasks of each vehicle, in order."""
-        return self._earliest(progress) if self.costs.problem.objective == "makespan" else self._found(1.0 / ROUNDS)
+        return self._earliest(progress) if self.costs.problem.objective == "makespan" else self._search(1.0 / ROUNDS)
 
     def _earliest(self, progress: Progress) -> list[list[int]]:
         """Minimise the makespan: try target times until one cannot be met."""
@@ -92,7 +87,7 @@ class RoutingSearch:
         low, high = float(alone[np.isfinite(alone)].max(initial=0.0)) * self.speed * SCALE, np.inf
         aim = low
         for k in range(AIMS):
-            orders = self._found(1.0 / (AIMS * ROUNDS), aim)
+            orders = self._search(1.0 / (AIMS * ROUNDS), aim)
             missing = costs.tasks - sum(map(len, orders))
             end = max(costs.tour(a, order)[1] for a, order in enumerate(orders)) + 1e6 * missing
             if (reached := value(costs, orders)) < least:
@@ -103,10 +98,10 @@ class RoutingSearch:
             progress((k + 1) / AIMS)
         return best
 
-    def _found(self, share: float, aim: float | None = None) -> list[list[int]]:
+    def _search(self, share: float, aim: float | None = None) -> list[list[int]]:
         """Search with a share of the iterations and of the time; with a target time, lateness costs most."""
         from pyvrp import Client, Depot, Location, ProblemData, VehicleType
-        from pyvrp import solve as search
+        from pyvrp import solve as run_search
         from pyvrp.exceptions import PenaltyBoundWarning
         from pyvrp.stop import MaxIterations, MaxRuntime, MultipleCriteria
 
@@ -131,7 +126,7 @@ class RoutingSearch:
         seed = problem.seed % 2**32  # PyVRP uses 32 bits
         with warnings.catch_warnings():  # a penalty at its bound: the polish and the build judge what was found
             warnings.simplefilter("ignore", PenaltyBoundWarning)
-            result = search(data, MultipleCriteria(stops), seed=seed, collect_stats=False, display=False)
+            result = run_search(data, MultipleCriteria(stops), seed=seed, collect_stats=False, display=False)
         orders: list[list[int]] = [[] for _ in range(vehicles)]
         for route in result.best.routes():
             orders[route.vehicle_type()] = [step.idx for step in route if step.is_client()]
@@ -141,7 +136,7 @@ class RoutingSearch:
         return round(seconds * self.speed * SCALE)
 
 
-def distances_in_decimetres(costs: Costs, kind: int) -> Whole:
+def distances_in_decimetres(costs: Costs, kind: int) -> Ints:
     """Return tenths of a metre between all locations, for a class of vehicles."""
     vehicles, tasks = costs.vehicles, costs.tasks
     vehicle = costs.class_of.index(kind)
@@ -214,70 +209,43 @@ def optimise_headings(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: 
 def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, count: int, headings: Floats) -> None:
     """Choose the best heading of each task among `count` grid values: forward shortest paths, then backtracking."""
     n = len(order)
-    value, came = empty((n, count)), zeros((n, count))
-    for k in range(n):
-        t = order[k]
-        height = m.height if isnan(j.z[t]) else j.z[t]
-        ends = 1 if not isnan(j.entry[t, 2]) else count
-        for h in range(ends):
-            arrival = j.entry[t, 2] if ends == 1 else grid[k, h]
+    value, came = empty((n + 1, count)), zeros((n + 1, count), int64)
+    for k in range(n + 1):  # the last way leads home
+        s, t = order[k - 1] if k > 0 else -1, order[k] if k < n else -1
+        goal = m.home_heading if t < 0 else j.entry[t, 2]
+        leave = m.heading if s < 0 else j.leave[s, 2]
+        for h in range(count if t >= 0 and isnan(goal) else 1):
+            arrival = grid[k, h] if t >= 0 and isnan(goal) else goal
             value[k, h] = inf
-            if k == 0:
-                way = headed_way(m, j, extra, -1, m.z, m.heading, t, height, arrival)
-                value[k, h] = way + j.cover[t]
-                continue
-            s = order[k - 1]
-            from_z = m.height if isnan(j.z[s]) else j.z[s]
-            starts = 1 if not isnan(j.leave[s, 2]) else count
-            for g in range(starts):
-                away = j.leave[s, 2] if starts == 1 else grid[k - 1, g]
-                way = headed_way(m, j, extra, s, from_z, away, t, height, arrival)
-                if value[k - 1, g] + way + j.cover[t] < value[k, h]:
-                    value[k, h] = value[k - 1, g] + way + j.cover[t]
-                    came[k, h] = g
-    backtrack(m, j, extra, order, grid, count, value, came, headings)
+            for g in range(count if s >= 0 and isnan(leave) else 1):
+                away = grid[k - 1, g] if s >= 0 and isnan(leave) else leave
+                total = headed_way(m, j, extra, s, away, t, arrival)
+                if k > 0:
+                    total = value[k - 1, g] + total
+                if t >= 0:
+                    total += j.cover[t]
+                if total < value[k, h]:
+                    value[k, h], came[k, h] = total, g
+    best = came[n, 0]
+    for k in range(n - 1, -1, -1):
+        headings[k] = grid[k, best] if isnan(j.entry[order[k], 2]) else j.entry[order[k], 2]
+        best = came[k, best]
 
 
-def headed_way(
-    m: Mover, j: Jobs, extra: Detours, before: int, z: float, heading: float, to: int, height: float, arrival: float
-) -> float:
+def headed_way(m: Mover, j: Jobs, extra: Detours, before: int, heading: float, to: int, arrival: float) -> float:
     """Return metres flown after a task (-1: none yet) to another (-1: home) from one heading to another.
 
     A way around zones to a task with a free heading is known to that place: the turn to the heading is added.
     """
-    x, y = (m.x, m.y) if before < 0 else (j.leave[before, 0], j.leave[before, 1])
-    gx, gy = (m.home_x, m.home_y) if to < 0 else (j.entry[to, 0], j.entry[to, 1])
-    way, reached = travel(m, extra, before, x, y, z, heading, to, gx, gy, height, arrival)
+    x, y, z, gx, gy, gz = m.x, m.y, m.z, m.home_x, m.home_y, m.home_z
+    if before >= 0:
+        x, y, z = j.leave[before, 0], j.leave[before, 1], m.height if isnan(j.z[before]) else j.z[before]
+    if to >= 0:
+        gx, gy, gz = j.entry[to, 0], j.entry[to, 1], m.height if isnan(j.z[to]) else j.z[to]
+    way, reached = travel(m, extra, before, x, y, z, heading, to, gx, gy, gz, arrival)
     if not way < inf or reached == arrival:
         return way
     return way + m.held * abs(wrap_angle(arrival - reached))
-
-
-def backtrack(
-    m: Mover,
-    j: Jobs,
-    extra: Detours,
-    order: Ints,
-    grid: Floats,
-    count: int,
-    value: Floats,
-    came: Floats,
-    headings: Floats,
-) -> None:
-    """Backtrack from the best last choice, including the way home."""
-    n = len(order)
-    t = order[n - 1]
-    height = m.height if isnan(j.z[t]) else j.z[t]
-    ends = 1 if not isnan(j.leave[t, 2]) else count
-    best, least = 0, inf
-    for h in range(ends):
-        away = j.leave[t, 2] if ends == 1 else grid[n - 1, h]
-        way = headed_way(m, j, extra, t, height, away, -1, m.home_z, m.home_heading)
-        if value[n - 1, h] + way < least:
-            best, least = h, value[n - 1, h] + way
-    for k in range(n - 1, -1, -1):
-        headings[k] = grid[k, best] if isnan(j.entry[order[k], 2]) else j.entry[order[k], 2]
-        best = int(came[k, best])
 
 
 refine_headings = tour_routine(optimise_headings)

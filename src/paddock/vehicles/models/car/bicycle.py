@@ -15,14 +15,10 @@ from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
+    SlipColumns,
     air_drag,
     air_speed,
-    car_body,
-    car_bumped,
-    car_model,
-    full_voltage,
     holding,
-    planar_pose,
     powered,
     slowed,
     turned_velocity,
@@ -46,48 +42,30 @@ from paddock.vehicles.parts.car_subsystems import (
     SPARES,
     SUBSYSTEMS,
     ControlColumns,
-    DriveLine,
     Gearbox,
     Rack,
-    SteerLine,
-    car_problem,
-    drive_delayed,
+    car_model,
+    control_columns,
+    delayed,
+    first_controls,
     rack,
     shifted,
-    steer_delayed,
+    throttle_now,
 )
-from paddock.world.columns import Column, ColumnGroup, Environment, column_tuple
+from paddock.world.columns import Column, Environment, column_tuple
 from paddock.world.ground import is_sloped, surface
 
 
 @column_tuple
-class AxleColumns(ColumnGroup):
-    """Spin and slip ratios of the axles."""
+class State(SlipColumns, ControlColumns):
+    """Position of the centre of gravity over the ground, heading, body velocities, controls, axles and patches."""
 
+    wheel_speed: Annotated[float, Column("rad/s", "rotation of the front wheels")]
     spin_rear: Annotated[float, Column("rad/s", "rotation of the rear wheels")]
-    kappa_front: Annotated[float, Column("", "slip ratio of the front axle; 0 with rolling wheels")]
-    kappa_rear: Annotated[float, Column("", "slip ratio of the rear axle; 0 with rolling wheels")]
-
-
-@column_tuple
-class State(ControlColumns, AxleColumns):
-    """Position of the centre of gravity over the ground, heading, body velocities, wheels and contact patches."""
-
-    x: Annotated[float, Column("m", "position east")]
-    y: Annotated[float, Column("m", "position north")]
-    z: Annotated[float, Column("m", "height of the ground contact")]
-    yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
-    vx: Annotated[float, Column("m/s", "velocity forward")]
-    vy: Annotated[float, Column("m/s", "velocity to the left")]
-    yaw_rate: Annotated[float, Column("rad/s", "rate of turn")]
-    steer: Annotated[float, Column("rad", "road-wheel angle")]
     slip_front: Annotated[float, Column("", "slip of the front axle, positive pushes left")]
     slip_rear: Annotated[float, Column("", "slip of the rear axle, positive pushes left")]
-    ax: Annotated[float, Column("m/s2", "force over mass without gravity, forward; shifts load to the rear")]
-    wheel_speed: Annotated[float, Column("rad/s", "rotation of the front wheels")]
-    ay: Annotated[float, Column("m/s2", "force over mass without gravity, to the left; shifts load to the right")]
-    pitch: Annotated[float, Column("rad", "of the ground under the wheels, nose down positive")]
-    roll: Annotated[float, Column("rad", "of the ground under the wheels, left side up positive")]
+    kappa_front: Annotated[float, Column("", "slip ratio of the front axle; 0 with rolling wheels")]
+    kappa_rear: Annotated[float, Column("", "slip ratio of the rear axle; 0 with rolling wheels")]
 
 
 class Report(NamedTuple):
@@ -111,10 +89,7 @@ class Report(NamedTuple):
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Advance semi-implicitly: controls, contact patches, forces, speeds, then the position at mid heading."""
-    line = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
-    line, wanted = steer_delayed(line, u.steer, p.steer_dead_time, dt)
-    drive_line = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
-    drive_line, throttle = drive_delayed(drive_line, u.throttle, p.torque_dead_time, dt)
+    steer_line, drive_line, wanted, throttle = delayed(s, u, p, dt)
     turned = rack(Rack(s.steer, s.steer_rate), wanted, p, dt)
     turning = p.drive_front * s.wheel_speed + (1.0 - p.drive_front) * s.spin_rear
     box = shifted(Gearbox(s.gear_engaged, s.shift_clock), turning, p, dt)
@@ -127,44 +102,12 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
     spin_front, spin_rear = wheel_speeds(vx, front, rear, p)
     battery = powered(s.charge, engine_power(0.5 * (s.vx + vx), front, rear), p, dt)
+    x, y = s.x + (along * heading[1] - across * heading[0]), s.y + (along * heading[0] + across * heading[1])
     return State(
-        x=s.x + (along * heading[1] - across * heading[0]),
-        y=s.y + (along * heading[0] + across * heading[1]),
-        z=stand.height + (along * stand.forward + across * stand.left),
-        yaw=s.yaw + 0.5 * dt * (s.yaw_rate + rate),
-        vx=vx,
-        vy=vy,
-        yaw_rate=rate,
-        steer=turned.angle,
-        slip_front=front.slip,
-        slip_rear=rear.slip,
-        ax=ax,
-        wheel_speed=spin_front,
-        ay=ay,
-        pitch=0.0 - atan(stand.forward),
-        roll=atan(stand.left),
-        steer_rate=turned.rate,
-        steer_a=line.a,
-        steer_b=line.b,
-        steer_c=line.c,
-        steer_d=line.d,
-        steer_e=line.e,
-        steer_f=line.f,
-        steer_g=line.g,
-        steer_clock=line.clock,
-        drive_a=drive_line.a,
-        drive_b=drive_line.b,
-        drive_c=drive_line.c,
-        drive_d=drive_line.d,
-        drive_clock=drive_line.clock,
-        gear_engaged=box.gear,
-        shift_clock=box.clock,
-        charge=battery.charge,
-        voltage=battery.voltage,
-        current=battery.current,
-        spin_rear=spin_rear,
-        kappa_front=front.kappa,
-        kappa_rear=rear.kappa,
+        *(x, y, stand.height + (along * stand.forward + across * stand.left), s.yaw + 0.5 * dt * (s.yaw_rate + rate)),
+        *(vx, turned.angle, 0.0 - atan(stand.forward), atan(stand.left), vy, rate, ax, ay),
+        *control_columns(steer_line, drive_line, box, battery, turned.rate),
+        *(spin_front, spin_rear, front.slip, rear.slip, front.kappa, rear.kappa),
     )
 
 
@@ -228,7 +171,7 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     tilt, heading = sincos(s.steer), sincos(s.yaw)
     stand = _stand(s.x, s.y, heading[0], heading[1], p, w)
     ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
-    c = DrivelineInputs(select(p.torque_dead_time > 0.0, s.drive_d, u.throttle), Gearbox(s.gear_engaged, s.shift_clock))
+    c = DrivelineInputs(throttle_now(s, u, p), Gearbox(s.gear_engaged, s.shift_clock))
     front, rear = axles_now(s, u, c, stand, p, w, ux, tilt)
     drag = air_drag(ux, uy, p, w)
     push, resistance = _along(tilt, front, rear, drag[0])
@@ -261,10 +204,10 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     stand = _stand(at.x, at.y, sine, cosine, p, w)
     turning = at.speed * (1.0 / p.wheel_radius)
     return State(
-        *(at.x, at.y, stand.height, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning, zero),
-        *(0.0 - atan(stand.forward), atan(stand.left)),
-        *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
-        *(1.0, zero, 1.0, full_voltage(p), zero, turning, zero, zero),
+        *(at.x, at.y, stand.height, at.yaw, at.speed, zero, 0.0 - atan(stand.forward), atan(stand.left)),
+        *(zero, zero, zero, zero),
+        *first_controls(zero, p),
+        *(turning, turning, zero, zero, zero, zero),
     )
 
 
@@ -281,19 +224,15 @@ MODEL = car_model(
     summary="Dynamic single track: load transfer, magic formula tyres, friction limits, dead times",
     state=State,
     step=step,
-    pose=planar_pose,
     place=place,
     energy=energy,
     dt_max=0.01,
     telemetry=("steer", "wheel_speed", "slip_front", "slip_rear", "charge", "voltage", "current"),
     report=report,
     report_type=Report,
-    problem=car_problem,
     subsystems={
         "wheels": WHEELS,
         **{name: SUBSYSTEMS[name] for name in AXLE_PARTS},
     },
     spares=(*SPARES, OPEN),
-    body=car_body,
-    bumped=car_bumped,
 )

@@ -5,20 +5,20 @@ banks and bumps reach the body. Links pass the horizontal forces to the body at 
 Rotations about the forward and the left axis are small enough to be added. Unused at this level: nothing.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select, sincos, tan
+from paddock.compute.math import atan, clamp, hypot, maximum, select, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
 from paddock.vehicles.model import Body, Bump, Placement
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
+    SlipColumns,
     air_drag,
     air_speed,
     axle_loads,
     car_body,
     car_bumped,
-    car_model,
     down_forces,
     powered,
     turned_velocity,
@@ -26,6 +26,7 @@ from paddock.vehicles.parts.car import (
 from paddock.vehicles.parts.car_ride import (
     BodyMotion,
     Corner,
+    Corners,
     Pull,
     Sprung,
     added,
@@ -36,16 +37,17 @@ from paddock.vehicles.parts.car_ride import (
     skids,
 )
 from paddock.vehicles.parts.car_subsystems import (
-    CALM_ACCELERATION,
-    CALM_SPEED,
-    SPARES,
     SUBSYSTEMS,
     Wheels,
+    calm,
+    car_model,
     full_car_problem,
     suspension,
     wheel_tilts,
 )
 from paddock.vehicles.parts.car_wheels import (
+    FourContacts,
+    FourPatches,
     Patch,
     Report,
     WheelColumns,
@@ -53,12 +55,12 @@ from paddock.vehicles.parts.car_wheels import (
     body_forces,
     contact,
     controlled,
-    controls_of,
-    first_columns,
-    later_columns,
+    first_wheels,
+    ground_under_wheels,
     reported,
     rolled,
-    wheels_of,
+    wheel_columns,
+    wheel_energy,
 )
 from paddock.world.columns import Column, Environment, Pose, column_tuple
 from paddock.world.ground import surface
@@ -67,66 +69,47 @@ UPRIGHT = 4.0  # tyres lose their load from 75 degrees of tilt (cosine 1 / UPRIG
 
 
 @column_tuple
-class State(WheelColumns):
-    """Position of the centre of gravity, attitude, velocities, suspension, wheels, patches and controls."""
+class State(SlipColumns, WheelColumns):
+    """Position of the centre of gravity, attitude, velocities, controls, wheels, patches and suspension."""
 
-    x: Annotated[float, Column("m", "position east")]
-    y: Annotated[float, Column("m", "position north")]
     z: Annotated[float, Column("m", "height of the body's point that touches the ground at rest, below its centre")]
-    yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
-    vx: Annotated[float, Column("m/s", "horizontal velocity forward")]
-    vy: Annotated[float, Column("m/s", "horizontal velocity to the left")]
-    yaw_rate: Annotated[float, Column("rad/s", "rate of turn")]
-    steer: Annotated[float, Column("rad", "mean road-wheel angle")]
     pitch: Annotated[float, Column("rad", "of the body, nose down positive")]
     roll: Annotated[float, Column("rad", "of the body, left side up positive")]
     vz: Annotated[float, Column("m/s", "velocity of the centre of gravity, up")]
     pitch_rate: Annotated[float, Column("rad/s", "rate of pitch")]
     roll_rate: Annotated[float, Column("rad/s", "rate of roll")]
-    wheel_z_fl: Annotated[float, Column("m", "height of the front left wheel: of the ground at the static load")]
-    wheel_z_fr: Annotated[float, Column("m", "height of the front right wheel")]
-    wheel_z_rl: Annotated[float, Column("m", "height of the rear left wheel")]
-    wheel_z_rr: Annotated[float, Column("m", "height of the rear right wheel")]
-    wheel_vz_fl: Annotated[float, Column("m/s", "velocity of the front left wheel, up")]
-    wheel_vz_fr: Annotated[float, Column("m/s", "velocity of the front right wheel, up")]
-    wheel_vz_rl: Annotated[float, Column("m/s", "velocity of the rear left wheel, up")]
-    wheel_vz_rr: Annotated[float, Column("m/s", "velocity of the rear right wheel, up")]
-    ax: Annotated[float, Column("m/s2", "force over mass without gravity, forward")]
-    ay: Annotated[float, Column("m/s2", "force over mass without gravity, to the left")]
+    wheel_z: Annotated[Wheels, Column("m", "height of the ground at the static load")]
+    wheel_vz: Annotated[Wheels, Column("m/s", "velocity up")]
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Advance semi-implicitly: controls, corners, contact patches, wheel spin, body, unsprung masses."""
     body = _body(s, s.yaw + 0.5 * dt * s.yaw_rate, p)
     ux, uy = air_speed(s.vx, s.vy, body.sine, body.cosine, w)
-    spins, kappas, _ = wheels_of(s)
-    corner_fl, corner_fr, corner_rl, corner_rr = _corners(s, body, p, w)
-    loads = Wheels(corner_fl.load, corner_fr.load, corner_rl.load, corner_rr.load)
-    mu = 0.25 * ((corner_fl.mu + corner_fr.mu) + (corner_rl.mu + corner_rr.mu))
-    driven = controlled(controls_of(s), u, (s.vx, s.yaw_rate, mu), spins, kappas, loads, s.charge, p, dt)
-    fl, fr, rl, rr = _contacts(driven.rack.angle, corner_fl, corner_fr, corner_rl, corner_rr, p)
-    after, patches = rolled(s, driven, (fl, fr, rl, rr), w.gravity, p, dt)
-    patch_fl, patch_fr, patch_rl, patch_rr = patches
-    corners = corner_fl, corner_fr, corner_rl, corner_rr
-    drag, touching = air_drag(ux, uy, p, w), skids(body, plane_under(corner_fl, corner_fr, corner_rl, corner_rr), p, dt)
+    corners = _corners(s, body, p, w)
+    fl, fr, rl, rr = corners
+    loads = Wheels(fl.load, fr.load, rl.load, rr.load)
+    driven = controlled(s, u, 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu)), loads, p, dt)
+    contacts = _contacts(driven.rack.angle, corners, p)
+    after, patches = rolled(s, driven, contacts, w.gravity, p, dt)
+    drag, touching = air_drag(ux, uy, p, w), skids(body, plane_under(fl, fr, rl, rr), p, dt)
     front, rear = _sprung(p)
-    pulls = _pulls(corners, (fl, fr, rl, rr), patches, front, rear, p, w)
+    pulls = _pulls(corners, contacts, patches, front, rear, p, w)
     total = added(added(added(pulls[0], pulls[1]), added(pulls[2], pulls[3])), touching.pull)
     still = (after.fl == 0.0) & (after.fr == 0.0) & (after.rl == 0.0) & (after.rr == 0.0)
     lies = (touching.pull.z > 0.0) & (loads.fl + loads.fr + loads.rl + loads.rr == 0.0)
-    vx, vy, rate, ax, ay = _planar(
-        s, total, _sloped(corner_fl, corner_fr, corner_rl, corner_rr), drag, still | lies, p, dt
-    )
+    vx, vy, rate, ax, ay = _planar(s, total, _sloped(fl, fr, rl, rr), drag, still | lies, p, dt)
+    heights, climbs = suspended(s)
     moved = raised(
         (s.vz, s.roll_rate, s.pitch_rate),
-        Wheels(s.wheel_vz_fl, s.wheel_vz_fr, s.wheel_vz_rl, s.wheel_vz_rr),
+        climbs,
         _push(total, down_forces(ux, p, w), drag[0], p, w),
         corners,
         (
-            mount(corner_fl, pulls[0].wheel, front, p.unsprung_front, p, dt),
-            mount(corner_fr, pulls[1].wheel, front, p.unsprung_front, p, dt),
-            mount(corner_rl, pulls[2].wheel, rear, p.unsprung_rear, p, dt),
-            mount(corner_rr, pulls[3].wheel, rear, p.unsprung_rear, p, dt),
+            mount(fl, pulls[0].wheel, front, p.unsprung_front, p, dt),
+            mount(fr, pulls[1].wheel, front, p.unsprung_front, p, dt),
+            mount(rl, pulls[2].wheel, rear, p.unsprung_rear, p, dt),
+            mount(rr, pulls[3].wheel, rear, p.unsprung_rear, p, dt),
         ),
         touching.stiffness,
         p,
@@ -140,11 +123,19 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     battery = powered(s.charge, driven.drive.power, p, dt)
     return State(
         *(x, y, (body.z + dt * moved.vz) - height, s.yaw + 0.5 * dt * (s.yaw_rate + rate)),
-        *(vx, vy, rate, driven.rack.angle),
-        *(pitch, roll, moved.vz, moved.pitch_rate, moved.roll_rate),
-        *(s.wheel_z_fl + dt * up.fl, s.wheel_z_fr + dt * up.fr, s.wheel_z_rl + dt * up.rl, s.wheel_z_rr + dt * up.rr),
-        *(up.fl, up.fr, up.rl, up.rr, ax, ay),
-        *later_columns(after, patch_fl, patch_fr, patch_rl, patch_rr, driven, battery),
+        *(vx, driven.rack.angle, pitch, roll, vy, rate, ax, ay),
+        *wheel_columns(after, patches, driven, battery),
+        *(moved.vz, moved.pitch_rate, moved.roll_rate),
+        *(heights.fl + dt * up.fl, heights.fr + dt * up.fr, heights.rl + dt * up.rl, heights.rr + dt * up.rr),
+        *(up.fl, up.fr, up.rl, up.rr),
+    )
+
+
+def suspended(s: Any) -> tuple[Wheels, Wheels]:
+    """Return the heights (m) and the velocities (m/s, up) of the wheels of a state."""
+    return (
+        Wheels(s.wheel_z_fl, s.wheel_z_fr, s.wheel_z_rl, s.wheel_z_rr),
+        Wheels(s.wheel_vz_fl, s.wheel_vz_fr, s.wheel_vz_rl, s.wheel_vz_rr),
     )
 
 
@@ -157,16 +148,17 @@ def _body(s: State, yaw: float, p: Parameters) -> BodyMotion:
     )
 
 
-def _corners(s: State, b: BodyMotion, p: Parameters, w: Environment) -> tuple[Corner, Corner, Corner, Corner]:
+def _corners(s: State, b: BodyMotion, p: Parameters, w: Environment) -> Corners:
     """Return the corners; the load of a wheel is that of its tyre's spring and damper, along the ground's normal."""
     front, rear = axle_loads(0.0 * s.vx, 0.0 * s.vx, 0.0 * s.vx, p, w)
     front, rear, ahead, behind = 0.5 * front, 0.5 * rear, p.cg_to_front, -p.cg_to_rear
     side_front, side_rear = 0.5 * p.track_front, 0.5 * p.track_rear
+    at, up = suspended(s)
     return (
-        _corner(b, ahead, side_front, s.wheel_z_fl, s.wheel_vz_fl, front, p, w),
-        _corner(b, ahead, -side_front, s.wheel_z_fr, s.wheel_vz_fr, front, p, w),
-        _corner(b, behind, side_rear, s.wheel_z_rl, s.wheel_vz_rl, rear, p, w),
-        _corner(b, behind, -side_rear, s.wheel_z_rr, s.wheel_vz_rr, rear, p, w),
+        _corner(b, ahead, side_front, at.fl, up.fl, front, p, w),
+        _corner(b, ahead, -side_front, at.fr, up.fr, front, p, w),
+        _corner(b, behind, side_rear, at.rl, up.rl, rear, p, w),
+        _corner(b, behind, -side_rear, at.rr, up.rr, rear, p, w),
     )
 
 
@@ -196,9 +188,8 @@ def _corner(
     return Corner(x, y, z, vx, vy, forward, left, flat, load, ground.mu, travel, speed)
 
 
-def _contacts(
-    steer: float, fl: Corner, fr: Corner, rl: Corner, rr: Corner, p: Parameters
-) -> tuple[WheelContact, WheelContact, WheelContact, WheelContact]:
+def _contacts(steer: float, corners: Corners, p: Parameters) -> FourContacts:
+    fl, fr, rl, rr = corners
     left, right = wheel_tilts(tan(steer), p)
     straight, none = 0.0, 0.0
     front, rear = p.tyre_mu, p.tyre_mu * p.grip_rear
@@ -220,9 +211,9 @@ def _sprung(p: Parameters) -> tuple[Sprung, Sprung]:
 
 
 def _pulls(
-    corners: tuple[Corner, Corner, Corner, Corner],
-    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
-    patches: tuple[Patch, Patch, Patch, Patch],
+    corners: Corners,
+    contacts: FourContacts,
+    patches: FourPatches,
     front: Sprung,
     rear: Sprung,
     p: Parameters,
@@ -288,9 +279,7 @@ def _planar(
     turn = total.yaw * (1.0 / p.inertia_z)
     vx, vy, rate = vx + dt * forward, vy + dt * left, s.yaw_rate + dt * turn
     # with all wheels at rest, a car comes to rest on its contact patches instead of oscillating
-    slow = (absolute(vx) < CALM_SPEED) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
-    calm = (absolute(forward) < CALM_ACCELERATION) & (absolute(left) < CALM_ACCELERATION)
-    rest = still & slow & calm & (absolute(turn) < CALM_ACCELERATION)
+    rest = still & calm(vx, vy, rate, forward, left, turn)
     ax, ay = forward - slope[0] * per_mass, left - slope[1] * per_mass
     return select(rest, 0.0, vx), select(rest, 0.0, vy), select(rest, 0.0, rate), ax, ay
 
@@ -324,10 +313,11 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     """Return wheels, torques and load transfer under the present commands."""
     body = _body(s, s.yaw, p)
     air, _ = air_speed(s.vx, s.vy, body.sine, body.cosine, w)
-    fl, fr, rl, rr = _corners(s, body, p, w)
+    corners = _corners(s, body, p, w)
+    fl, fr, rl, rr = corners
     loads = Wheels(fl.load, fr.load, rl.load, rr.load)
     mu = 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu))
-    contacts, travel = _contacts(s.steer, fl, fr, rl, rr, p), Wheels(fl.travel, fr.travel, rl.travel, rr.travel)
+    contacts, travel = _contacts(s.steer, corners, p), Wheels(fl.travel, fr.travel, rl.travel, rr.travel)
     return reported(s, u, contacts, loads, travel, mu, air, p, w)
 
 
@@ -335,22 +325,13 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start on the ground and parallel to it, wheels straight, rolling at the given speed."""
     zero = 0.0 * at.x
     sine, cosine = sincos(at.yaw)
-    front_x, front_y = at.x + p.cg_to_front * cosine, at.y + p.cg_to_front * sine
-    rear_x, rear_y = at.x - p.cg_to_rear * cosine, at.y - p.cg_to_rear * sine
-    side_front, side_rear = 0.5 * p.track_front, 0.5 * p.track_rear
-    fl = surface(front_x - side_front * sine, front_y + side_front * cosine, w).height
-    fr = surface(front_x + side_front * sine, front_y - side_front * cosine, w).height
-    rl = surface(rear_x - side_rear * sine, rear_y + side_rear * cosine, w).height
-    rr = surface(rear_x + side_rear * sine, rear_y - side_rear * cosine, w).height
-    forward = 0.5 * ((fl + fr) - (rl + rr)) * (1.0 / (p.cg_to_front + p.cg_to_rear))
-    left = ((fl - fr) + (rl - rr)) * (1.0 / (p.track_front + p.track_rear))
-    z = 0.5 * (rl + rr) + p.cg_to_rear * forward
-    vz = at.speed * forward
+    stand = ground_under_wheels(at.x, at.y, sine, cosine, p, w)
+    (fl, fr, rl, rr), vz = stand.heights, at.speed * stand.forward
     return State(
-        *(at.x, at.y, z, at.yaw, at.speed, zero, zero, zero, 0.0 - atan(forward), atan(left), vz, zero, zero),
-        *(fl, fr, rl, rr, vz, vz, vz, vz),
-        *(zero, zero),
-        *first_columns(zero, at.speed, p),
+        *(at.x, at.y, stand.height, at.yaw, at.speed, zero, 0.0 - atan(stand.forward), atan(stand.left)),
+        *(zero, zero, zero, zero),
+        *first_wheels(zero, at.speed, p),
+        *(vz, zero, zero, fl, fr, rl, rr, vz, vz, vz, vz),
     )
 
 
@@ -358,9 +339,8 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic energy with that of the wheels, and the potential energy of the centre of gravity, J."""
     moving = p.mass * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + p.inertia_z * s.yaw_rate * s.yaw_rate
     tilting = p.inertia_x * s.roll_rate * s.roll_rate + p.inertia_y * s.pitch_rate * s.pitch_rate
-    spinning = (s.spin_fl * s.spin_fl + s.spin_fr * s.spin_fr) + (s.spin_rl * s.spin_rl + s.spin_rr * s.spin_rr)
     raised = s.z - p.cg_height * (1.0 - sincos(s.roll)[1] * sincos(s.pitch)[1])
-    return 0.5 * (moving + tilting + p.wheel_inertia * spinning) + p.mass * w.gravity * raised
+    return 0.5 * (moving + tilting + wheel_energy(s, p)) + p.mass * w.gravity * raised
 
 
 def solid(p: Parameters) -> Body:
@@ -388,12 +368,10 @@ MODEL = car_model(
     place=place,
     energy=energy,
     dt_max=0.001,
-    telemetry=("steer", "wheel_speed", "pitch", "roll", "charge", "voltage", "current"),
     report=report,
     report_type=Report,
     problem=full_car_problem,
     subsystems=SUBSYSTEMS,
-    spares=SPARES,
     body=solid,
     bumped=bumped,
 )

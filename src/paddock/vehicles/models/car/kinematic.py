@@ -11,14 +11,14 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import absolute, atan, minimum, select, sign, sin, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
 from paddock.vehicles.model import ACTUATORS, Bump, Placement, Subsystem
+from paddock.vehicles.parts.battery import BatteryColumns
 from paddock.vehicles.parts.car import (
+    CarColumns,
     Command,
     Parameters,
     air_drag,
     air_speed,
     brake_forces,
-    car_body,
-    car_model,
     down_forces,
     drive_force,
     full_voltage,
@@ -29,32 +29,23 @@ from paddock.vehicles.parts.car import (
     transmitted,
 )
 from paddock.vehicles.parts.car_subsystems import (
-    SPARES,
-    BatteryColumns,
     DelayColumns,
-    DriveLine,
-    SteerLine,
-    car_problem,
-    drive_delayed,
-    steer_delayed,
+    car_model,
+    delay_columns,
+    delayed,
+    first_delays,
+    throttle_now,
 )
 from paddock.world.columns import Column, Environment, Pose, column_tuple
 from paddock.world.ground import Surface, surface
 
 
 @column_tuple
-class State(DelayColumns, BatteryColumns):
-    """Position of the centre of gravity over the ground, heading, speed and the wheels."""
+class State(CarColumns, DelayColumns, BatteryColumns):
+    """Position of the centre of gravity over the ground, heading, speed, commands on their way, battery, wheels."""
 
-    x: Annotated[float, Column("m", "position east")]
-    y: Annotated[float, Column("m", "position north")]
-    z: Annotated[float, Column("m", "height of the ground contact")]
-    yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
     vx: Annotated[float, Column("m/s", "velocity forward, of the rear axle")]
-    steer: Annotated[float, Column("rad", "road-wheel angle")]
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the wheels")]
-    pitch: Annotated[float, Column("rad", "of the ground, nose down positive")]
-    roll: Annotated[float, Column("rad", "of the ground, left side up positive")]
 
 
 class Report(NamedTuple):
@@ -66,10 +57,7 @@ class Report(NamedTuple):
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Change the speed by the forces, then follow the circle exactly."""
-    line = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
-    a, wanted = steer_delayed(line, u.steer, p.steer_dead_time, dt)
-    drive_line = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
-    b, pedal = drive_delayed(drive_line, u.throttle, p.torque_dead_time, dt)
+    steer_line, drive_line, wanted, pedal = delayed(s, u, p, dt)
     steer = steered(s.steer, wanted, p.steer_max, p.steer_rate_max, dt)
     at = sincos(s.yaw)
     ground = surface(s.x, s.y, w)
@@ -87,9 +75,9 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     x, y = s.x + chord * (speed * cosine - side * sine), s.y + chord * (speed * sine + side * cosine)
     z = ground.height + ((x - s.x) * ground.slope_x + (y - s.y) * ground.slope_y)
     return State(
-        *(x, y, z, s.yaw + dt * rate, vx, steer, vx * (1.0 / p.wheel_radius), 0.0 - atan(slope[0]), atan(slope[1])),
-        *(a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock, b.a, b.b, b.c, b.d, b.clock),
-        *(battery.charge, battery.voltage, battery.current),
+        *(x, y, z, s.yaw + dt * rate, vx, steer, 0.0 - atan(slope[0]), atan(slope[1])),
+        *delay_columns(steer_line, drive_line),
+        *(battery.charge, battery.voltage, battery.current, vx * (1.0 / p.wheel_radius)),
     )
 
 
@@ -143,8 +131,7 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     at = sincos(s.yaw)
     ground = surface(s.x, s.y, w)
     slope = ground.slope_x * at[1] + ground.slope_y * at[0], ground.slope_y * at[1] - ground.slope_x * at[0]
-    pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
-    push, resistance, _ = _along(s, u, pedal, p, w, at, ground)
+    push, resistance, _ = _along(s, u, throttle_now(s, u, p), p, w, at, ground)
     forward = (push + holding(s.vx, push - _pull(slope, p, w), resistance)) * (1.0 / p.mass)
     return Report(forward, s.vx * _turning(s.vx, s.steer, p)[1])
 
@@ -157,9 +144,9 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     pitch = 0.0 - atan(ground.slope_x * cosine + ground.slope_y * sine)
     roll = atan(ground.slope_y * cosine - ground.slope_x * sine)
     return State(
-        *(at.x, at.y, ground.height, at.yaw, at.speed, zero, turning, pitch, roll),
-        *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
-        *(1.0, full_voltage(p), zero),
+        *(at.x, at.y, ground.height, at.yaw, at.speed, zero, pitch, roll),
+        *first_delays(zero),
+        *(1.0, full_voltage(p), zero, turning),
     )
 
 
@@ -186,14 +173,11 @@ MODEL = car_model(
     telemetry=("steer", "wheel_speed", "charge", "voltage", "current"),
     report=report,
     report_type=Report,
-    problem=car_problem,
     subsystems={
         "steering": Subsystem(steered),
         "drivetrain": Subsystem(drive_force),
         "brake": Subsystem(brake_forces),
         "actuators": ACTUATORS,
     },
-    spares=SPARES,
-    body=car_body,
     bumped=bumped,
 )
