@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.autopilot import kalman
+from paddock.autopilot import group, kalman
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.host import SitlHost
 
@@ -85,7 +85,7 @@ def test_a_reboot_restarts_one_vehicle_of_a_group(own_links: Any) -> None:
         assert None not in before and all(pilot.estimate.position_ok for pilot in (first, second, third))
         assert second.command(REBOOT, (1, 0, 0, 0, 0, 0, 0)).accepted
         sim.step(1)
-        assert not second.estimate.position_ok and second.frame is not before[1] and not second.status_row[REBOOT]
+        assert not second.estimate.position_ok and second.frame is not before[1] and not second.status_row[group.REBOOT]
         assert second.estimator._memory[kalman.JUMPS] == 1.0  # one origin, set once
         assert (first.frame, third.frame) == (before[0], before[2])
         sim.step(1000)

@@ -1,6 +1,7 @@
 """Sensors by name."""
 
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -47,3 +48,11 @@ def test_a_users_own_module(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_without_rate_and_delay_are_refused() -> None:
     with pytest.raises(PaddockError, match="'rate'"):
         Sensor("bad", reading=Environment, options=Environment, memory=Environment, measure=len)
+
+
+def test_what_a_sensor_reads_has_the_names_of_its_fields_or_others() -> None:
+    wheels = find_sensor("wheel_speeds")
+    assert wheels.from_columns["spin_fl"] == ("spin_fl",) and wheels.from_columns["front"] == ("wheel_speed",)
+    assert find_sensor("steering_angle").from_columns == {"steer": ("steer",)} and find_sensor("imu").from_columns == {}
+    with pytest.raises(PaddockError, match="from_columns names fields of `seen`"):
+        replace(wheels, from_columns={"spin": ("spin_fl",)})

@@ -234,21 +234,15 @@ class Estimator:
 
     unsaved: ClassVar[tuple[str, ...]] = (
         *("arrays", "_which", "sensors", "state", "covariance", "_memory", "row"),  # saved as rows
-        *("use_truth", "declination", "_on_jump"),
+        *("use_truth", "_on_jump"),
     )
     run: ClassVar[Any] = run_filters  # the compiled update of some rows of the arrays
     frame: LocalFrame | None
     jumped: list[float]  # m north, east, down, sum of all jumps
 
-    def __init__(
-        self,
-        use_truth: bool = False,
-        declination: float | None = None,
-        on_jump: Callable[[Ned], None] | None = None,
-    ) -> None:
-        """`use_truth` copies the ground truth of the rows; `declination` (rad) replaces the magnetic model's."""
+    def __init__(self, use_truth: bool = False, on_jump: Callable[[Ned], None] | None = None) -> None:
+        """`use_truth` copies the ground truth of the rows."""
         self.use_truth = use_truth
-        self.declination = declination
         self._on_jump = on_jump
         self._attach(filter_arrays(1), 0)
         self.reset()
@@ -355,6 +349,5 @@ class Estimator:
         self._memory[first : first + 5] = latitude, longitude, altitude, north * 1e3, east * 1e3
         height = min(max(round(altitude, -3), HEIGHT_LOW), HEIGHT_HIGH)  # one cached field per kilometre
         east, north, up = field_at(round(latitude, 2), round(longitude, 2), height, EPOCH)
-        declination = atan2(east, north) if self.declination is None else self.declination
         dip = -up / max(hypot(east, north), abs(up) * MIN_SLOPE)
-        set_filter_origin(row, self.state, self.covariance, self._memory, declination, dip)
+        set_filter_origin(row, self.state, self.covariance, self._memory, atan2(east, north), dip)

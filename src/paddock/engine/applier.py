@@ -190,7 +190,7 @@ class Applier:
                 if fields is not None and "fleet" in fields:  # room for all of them
                     more[str(fields["fleet"])] += self.fleets.read(fields).count
                 elif fields is not None:
-                    names = [one.entry.name for one in self.prepared.values()]
+                    names = [spawn.entry.name for spawn in self.prepared.values()]
                     self.prepared[posted.sequence] = self.fleets.prepare(fields, names, ahead=True)
         for name, count in more.items():
             program = self.programs[name]

@@ -84,9 +84,9 @@ class RuleSetup:
         """Return the setup with the options of the first vehicle for all."""
         return replace(self, options=self.options[:, 0].copy()) if self.per_vehicle else self
 
-    def route(self, place: int = 0) -> RouteLine | None:
+    def route(self, index: int = 0) -> RouteLine | None:
         """Return the route of one of the vehicles, if it is fixed."""
-        options = self.options[:, place] if self.per_vehicle else self.options
+        options = self.options[:, index] if self.per_vehicle else self.options
         return self.rule.planned(self.rule.options(*options.tolist()), self.path)
 
     def road(self) -> Road | None:
@@ -98,51 +98,51 @@ class RuleSetup:
 
 
 def set_up_rule(
-    rule: Rule, given: Mapping[str, Any], where: Where, count: int | None = None, track: Track | None = None
+    rule: Rule, written: Mapping[str, Any], where: Where, count: int | None = None, track: Track | None = None
 ) -> RuleSetup:
     """Check the options that the user wrote; with `count`, an option may be a list of one value per vehicle.
 
     `path: track` is the middle line of `track`, the scenario's.
     """
     if rule.path_option != PATH:
-        given, where = _named_path(rule, given, where)
-    given = _on_track(rule, given, where, track)
-    target, between = _target(rule, given, where), _between(rule, given, where)
+        written, where = _named_path(rule, written, where)
+    written = _on_track(rule, written, where, track)
+    target, between = _target(rule, written, where), _between(rule, written, where)
     if rule.relays:
-        given = {name: value for name, value in given.items() if name != BETWEEN}
-    options = _options(rule, given, target, where, count)
-    return RuleSetup(rule, target, options, _path(rule, given, options, where), between)
+        written = {name: value for name, value in written.items() if name != BETWEEN}
+    options = _options(rule, written, target, where, count)
+    return RuleSetup(rule, target, options, _path(rule, written, options, where), between)
 
 
-def _between(rule: Rule, given: Mapping[str, Any], where: Where) -> tuple[str, str] | None:
+def _between(rule: Rule, written: Mapping[str, Any], where: Where) -> tuple[str, str] | None:
     """Return the two ends of a rule that relays."""
     if not rule.relays:
         return None
-    if BETWEEN not in given:
+    if BETWEEN not in written:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs its ends: between: [base, rover]")
-    ends = given[BETWEEN]
-    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(isinstance(one, str) for one in ends):
+    ends = written[BETWEEN]
+    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(isinstance(end, str) for end in ends):
         raise InvalidValueError(f"{where(BETWEEN)}: between is the names of two ends, [base, rover], not {ends!r:.60}")
     if ends[0] == ends[1]:
         raise InvalidValueError(f"{where(BETWEEN)}: both ends are {ends[0]!r}; name two")
     return ends[0], ends[1]
 
 
-def _named_path(rule: Rule, given: Mapping[str, Any], where: Where) -> tuple[Mapping[str, Any], Where]:
+def _named_path(rule: Rule, written: Mapping[str, Any], where: Where) -> tuple[Mapping[str, Any], Where]:
     """Return options with the path under the name `path`, where the rule has another name for it."""
-    if PATH in given:
+    if PATH in written:
         raise unknown_name(f"{rule.name} option", PATH, [rule.path_option, *column_index(rule.options)], where(PATH))
-    renamed = {PATH if name == rule.path_option else name: value for name, value in given.items()}
+    renamed = {PATH if name == rule.path_option else name: value for name, value in written.items()}
     return renamed, lambda name: where(rule.path_option if name == PATH else name)
 
 
-def _on_track(rule: Rule, given: Mapping[str, Any], where: Where, track: Track | None) -> Mapping[str, Any]:
+def _on_track(rule: Rule, written: Mapping[str, Any], where: Where, track: Track | None) -> Mapping[str, Any]:
     """Replace `path: track` by points, with whether it is closed and its width for rules that have these options."""
-    if not rule.needs_path or rule.read_path is not path_points or not isinstance(given.get("path"), str):
-        return given
-    if given["path"] != TRACK_PATH:
+    if not rule.needs_path or rule.read_path is not path_points or not isinstance(written.get("path"), str):
+        return written
+    if written["path"] != TRACK_PATH:
         raise InvalidValueError(
-            f"{where('path')}: a path is a list of points, a shape or {TRACK_PATH!r}, not {given['path']!r:.60}"
+            f"{where('path')}: a path is a list of points, a shape or {TRACK_PATH!r}, not {written['path']!r:.60}"
         )
     if track is None:
         raise InvalidValueError(f"{where('path')}: 'path: track' needs a section `track` in the scenario")
@@ -150,12 +150,12 @@ def _on_track(rule: Rule, given: Mapping[str, Any], where: Where, track: Track |
     if "width" in known and "closed" not in known and not track.closed:
         raise InvalidValueError(f"{where('path')}: {rule.name} needs a closed track; {track.name} is open")
     width = 2.0 * float(min(track.left_width.min(), track.right_width.min()))
-    found = {"closed": float(track.closed), "width": width}
-    return {**{name: value for name, value in found.items() if name in known}, **given, "path": track.path()}
+    derived = {"closed": float(track.closed), "width": width}
+    return {**{name: value for name, value in derived.items() if name in known}, **written, "path": track.path()}
 
 
-def _target(rule: Rule, given: Mapping[str, Any], where: Where) -> str | None:
-    target = given.get("target")
+def _target(rule: Rule, written: Mapping[str, Any], where: Where) -> str | None:
+    target = written.get("target")
     takes_target = rule.needs_target or "has_target" in column_index(rule.options)
     if target is None and rule.needs_target:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a target: the name of a vehicle")
@@ -166,8 +166,8 @@ def _target(rule: Rule, given: Mapping[str, Any], where: Where) -> str | None:
     return target
 
 
-def _options(rule: Rule, given: Mapping[str, Any], target: str | None, where: Where, count: int | None) -> Floats:
-    plain = {name: value for name, value in given.items() if name not in ("path", "target")}
+def _options(rule: Rule, written: Mapping[str, Any], target: str | None, where: Where, count: int | None) -> Floats:
+    plain = {name: value for name, value in written.items() if name not in ("path", "target")}
     listed: dict[str, Floats] = {}
     if count is not None:
         lists = {name: value for name, value in plain.items() if isinstance(value, list)}
@@ -220,16 +220,16 @@ def _listed(rule: Rule, name: str, values: list[Any], where: str, count: int) ->
     return np.array([checked(column, value, what, f"{where}[{k}]") for k, value in enumerate(values)])
 
 
-def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -> Floats:
+def _path(rule: Rule, written: Mapping[str, Any], options: Floats, where: Where) -> Floats:
     if rule.prepare_path is None:
-        if "path" in given:
+        if "path" in written:
             raise InvalidValueError(f"{where('path')}: behaviour {rule.name!r} takes no path")
         return np.zeros((1, 4))
-    if "path" not in given and rule.optional_path:
+    if "path" not in written and rule.optional_path:
         return np.zeros((1, 4))
-    if "path" not in given:
+    if "path" not in written:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a path: a list of points or a shape")
-    points = rule.read_path(given["path"], where("path"))
+    points = rule.read_path(written["path"], where("path"))
     with users_code():
         return rule.prepare_path(points, rule.options(*options))
 
@@ -338,10 +338,8 @@ class FleetBehaviour:
         if self.urges.shape[1] < fleet.n:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
             self.away = np.zeros((len(self.away), fleet.capacity))
-        if self.grid is not None and hearing is not None and self.sees:
-            self._hear_urges(self.grid, poses(fleet.name), hearing, whole.n, places)
-        elif self.grid is not None:
-            self._sum_urges(self.grid, poses(fleet.name), whole.n, places)
+        if self.grid is not None:
+            self._sum_urges(self.grid, poses(fleet.name), hearing if self.sees else None, whole.n, places)
         if hearing is not None and self.rule.hears:
             self._hear_numbers(hearing, places)
         if self.avoidance is not None or self.rule.look is not None:
@@ -390,10 +388,10 @@ class FleetBehaviour:
         assert heard is not None and self.setup.between is not None
         o = self.rule.options(*self.options.tolist())
         chosen, into = (self.fleet.rows, self.fleet.rows) if rows is None else (rows, np.arange(self.fleet.n))
-        found = heard.relays(self.fleet.name, chosen, self.setup.between, o)
+        positions = heard.relays(self.fleet.name, chosen, self.setup.between, o)
         self.urges[:] = 0.0
-        if found is not None:
-            self.urges[:3, into], self.urges[3, : self.fleet.n] = found, 1.0
+        if positions is not None:
+            self.urges[:3, into], self.urges[3, : self.fleet.n] = positions, 1.0
 
     def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
         """Add what the vehicles of all fleets cause; `chosen`: the places of these vehicles among `count`."""
@@ -404,8 +402,7 @@ class FleetBehaviour:
             blocks = [poses(name)[:, : other.n] for name, other in others.items()]
             obstacles = None if world.scenery is None else world.scenery.obstacles
             spared = [self._target_rows(world, name) for name in others]
-            found = self.avoidance.urges(own, places, blocks, spared, obstacles)[:, places]
-            self.away[:, : fleet.n] = found
+            self.away[:, : fleet.n] = self.avoidance.urges(own, places, blocks, spared, obstacles)[:, places]
         if self.rule.look is not None:
             moving = [  # cones and crates are no traffic
                 poses(name)[:POSE_ROWS, : other.n]
@@ -424,8 +421,8 @@ class FleetBehaviour:
         if self.target is None or self.target.partition("[")[0] != fleet:
             return np.zeros(0, np.int64)
         try:
-            found, rows = world.find(self.target)
-            return found.ranks[rows]
+            target_fleet, rows = world.find(self.target)
+            return target_fleet.ranks[rows]
         except UnknownNameError:  # it no longer exists
             return np.zeros(0, np.int64)
 
@@ -439,28 +436,21 @@ class FleetBehaviour:
         drawn = draw_uniforms(world.seed, names, STREAM_PURPOSE, 1)[:, 0]
         streams[:] = np.where(streams == 0.0, np.floor(drawn * STREAMS) + 1.0, streams)
 
-    def _sum_urges(self, grid: NeighbourGrid, block: Floats, count: int, places: Ints | None) -> None:
-        """Sum the contributions of each vehicle's neighbours; `places` of these vehicles among `count`."""
-        radius = float(self.options[column_index(self.rule.options)["radius"]])
-        if places is None:
-            grid.run(block, count, radius, self.options, self.urges)
-            return
-        urges = np.zeros((len(self.urges), count))
-        grid.run(block, count, radius, self.options, urges)
-        self.urges[:, : len(places)] = urges[:, places]
-
-    def _hear_urges(
-        self, grid: NeighbourGrid, block: Floats, hearing: FleetHeard, count: int, places: Ints | None
+    def _sum_urges(
+        self, grid: NeighbourGrid, block: Floats, hearing: FleetHeard | None, count: int, places: Ints | None
     ) -> None:
-        """Sum the contributions of the neighbours that each vehicle has heard of."""
+        """Sum the contributions of each vehicle's neighbours, or with `hearing` of those that it has heard of.
+
+        `places` are those of these vehicles among `count`.
+        """
         radius = float(self.options[column_index(self.rule.options)["radius"]])
-        given = grid.spec, block, hearing, self.sees, radius, self.options
-        if places is None:
-            visit_heard(*given, self.urges)
-            return
-        urges = np.zeros((len(self.urges), count))
-        visit_heard(*given, urges)
-        self.urges[:, : len(places)] = urges[:, places]
+        urges = self.urges if places is None else np.zeros((len(self.urges), count))
+        if hearing is None:
+            grid.run(block, count, radius, self.options, urges)
+        else:
+            visit_heard(grid.spec, block, hearing, self.sees, radius, self.options, urges)
+        if places is not None:
+            self.urges[:, : len(places)] = urges[:, places]
 
     def _hear_numbers(self, hearing: FleetHeard, places: Ints | None) -> None:
         """Take the numbers of the newest message of each vehicle as its senses."""
@@ -524,8 +514,8 @@ def broken_value(values: Floats, fields: type) -> str:
 
 def find_target(world: World, target: str, fleet: Fleet, rows: Ints) -> None:
     """Raise PaddockError unless a target exists and is another vehicle for each of these rows of a fleet."""
-    found, aims = world.find(target)
-    if found is fleet and len(aims):
+    target_fleet, aims = world.find(target)
+    if target_fleet is fleet and len(aims):
         for row in rows[aims[np.arange(len(rows)) % len(aims)] == rows][:1]:
             raise InvalidValueError(f"{fleet.vehicle_name(row)!r} cannot be its own target; name another vehicle")
 

@@ -1,7 +1,8 @@
-"""Build fleets from the entries of a scenario; errors name the place where a value was written."""
+"""Build fleets from the entries of a scenario; errors name the location where a value was written."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -69,7 +70,7 @@ MOST_PLACED = 1000  # maximum number of vehicles per fleet that a check places
 SPAWN_PURPOSE = 1
 SPREAD_PURPOSE = 1024  # purposes of random draws; a spread parameter adds its row
 
-Place = Callable[..., str]  # path inside an entry -> where the user wrote it
+Location = Callable[..., str]  # path inside an entry -> where the user wrote it
 FASTEST = 1e4  # speed limit of a vehicle at its start, m/s
 
 
@@ -78,8 +79,8 @@ def environment_values(scenario: Scenario) -> Floats:
     w = scenario.world
     values = Environment(w.gravity, w.air_density, *w.wind, w.mu, w.ground_z)
     places = [("gravity",), ("air_density",), ("wind", 0), ("wind", 1), ("wind", 2), ("mu",), ("ground_z",)]
-    for column, value, place in zip(columns_of(Environment), values, places, strict=True):
-        checked(column, value, "world's", scenario.at("world", *place))
+    for column, value, location in zip(columns_of(Environment), values, places, strict=True):
+        checked(column, value, "world's", scenario.at("world", *location))
     return np.array(values, dtype=np.float64)
 
 
@@ -95,35 +96,35 @@ def new_world(scenario: Scenario) -> Run:
 
 
 def build_program(
-    world: World, scenario: Scenario, entry: VehicleEntry, place: Place, device: str = "cpu"
+    world: World, scenario: Scenario, entry: VehicleEntry, location: Location, device: str = "cpu"
 ) -> FleetProgram:
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
-    chosen = None if entry.fmu is None else _at(place("fmu"), _fmu, scenario, entry)
-    model = _at(place("model"), find_model, entry.model) if chosen is None else chosen.model
+    chosen = None if entry.fmu is None else _at(location("fmu"), _fmu, scenario, entry)
+    model = _at(location("model"), find_model, entry.model) if chosen is None else chosen.model
     for name, choice in entry.subsystems.items():
         own = choice.parameters or choice.memory
         path = PartFunction(choice.name, choice.parameters, choice.memory) if own else choice.name
         part = path if choice.text is None else PartFile(choice.name, choice.text)
-        model = _at(place("subsystems", name), model.fitted, {name: part})
+        model = _at(location("subsystems", name), model.fitted, {name: part})
     single = entry.count == 1
-    values = parameter_values(model, entry if chosen is None else _by_column(entry), place)
+    values = parameter_values(model, entry if chosen is None else _by_column(entry), location)
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
     for name in entry.spread:
         if name not in column_index(model.parameters):
-            filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place("spread", name))
+            filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", location("spread", name))
     parameters = FleetParameters(fleet, model, values, varying)
-    settings = _settings(world, scenario, entry, model, parameters, place)
+    settings = _settings(world, scenario, entry, model, parameters, location)
     fleet.entry = json.dumps(settings.entry, sort_keys=True)
     fleet.fmu = None if chosen is None else fresh(FmuState)
     _add_tables(fleet, model, settings, scenario, entry)
-    setup = _behaviour(scenario, entry, settings, place, world.track)
+    setup = _behaviour(scenario, entry, settings, location, world.track)
     key = entry.controller_key
-    behaviour = None if setup is None else _at(place(key), FleetBehaviour, setup, model, fleet, varying)
+    behaviour = None if setup is None else _at(location(key), FleetBehaviour, setup, model, fleet, varying)
     around = () if world.uneven is None else (world.environment, *world.uneven.ground.tables)
     fmus = None if chosen is None else FmuMotion(chosen, world.environment)
     program = FleetProgram(fleet, model, parameters, settings, behaviour, device, around, fmus)
-    _sensors(program, world, scenario, entry, place)
+    _sensors(program, world, scenario, entry, location)
     return program
 
 
@@ -136,7 +137,7 @@ class Arrival(NamedTuple):
     varied: dict[str, Floats]  # parameters that differ, (count,) each
 
 
-def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Place) -> Arrival:
+def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: Location) -> Arrival:
     """Place the vehicles of an entry; nothing is changed, so that any thread may do it."""
     fleet = program.fleet
     members = np.arange(fleet.next_member, fleet.next_member + entry.count)
@@ -146,17 +147,17 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        given = entry, uniform, world.heights, arrays, world.track, course_cones
-        poses = _at(place("spawn"), spawn_poses, *given)
+        arguments = entry, uniform, world.heights, arrays, world.track, course_cones
+        poses = _at(location("spawn"), spawn_poses, *arguments)
     poses = _staged(world, program, entry, poses)
-    where = place("spawn" if entry.spawn else "pose")
+    where = location("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
     advice = "; leave z out to start on the ground" if world.uneven is not None else ""
     refuse_below(world, poses, f"{where}: vehicles start", advice)
     if abs(entry.speed) > FASTEST:
-        raise InvalidValueError(f"{place('speed')}: the speed is at most {FASTEST:g} m/s, not {entry.speed:g}")
-    inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
+        raise InvalidValueError(f"{location('speed')}: the speed is at most {FASTEST:g} m/s, not {entry.speed:g}")
+    inputs = checked_inputs(program.model, entry.commands, lambda name: location("commands", name))
     varied = _varied(program, entry, world.seed, streams)
     state = placed_states(program, poses, entry.speed, world, varied)
     return Arrival(fleet.next_member, state, inputs, varied)
@@ -189,16 +190,16 @@ def refuse_below(world: World, poses: Floats, who: str, advice: str = "") -> Non
 
 
 def admit(
-    world: World, program: FleetProgram, entry: VehicleEntry, place: Place, arrived: Arrival | None = None
+    world: World, program: FleetProgram, entry: VehicleEntry, location: Location, arrived: Arrival | None = None
 ) -> None:
     """Add the vehicles of an entry to their fleet; `arrived`: they are placed already."""
-    arrived = arrived or arrival(world, program, entry, place)
-    settle(program, arrived, take_ids(world, entry, place))
+    arrived = arrived or arrival(world, program, entry, location)
+    settle(program, arrived, take_ids(world, entry, location))
 
 
-def take_ids(world: World, entry: VehicleEntry, place: Place) -> Ints:
+def take_ids(world: World, entry: VehicleEntry, location: Location) -> Ints:
     """Reserve the ids of an entry's vehicles."""
-    ids: Ints = _at(place("id"), world.take_ids, entry.count, entry.id)
+    ids: Ints = _at(location("id"), world.take_ids, entry.count, entry.id)
     return ids
 
 
@@ -219,19 +220,19 @@ def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
         raise
 
 
-def check_target(world: World, entry: VehicleEntry, program: FleetProgram, place: Place) -> None:
-    """Raise an error at its place if the target of the behaviour does not exist, or is the vehicle itself."""
+def check_target(world: World, entry: VehicleEntry, program: FleetProgram, location: Location) -> None:
+    """Raise an error with its location if the target of the behaviour does not exist, or is the vehicle itself."""
     behaviour, rows = program.control.behaviour, np.arange(max(program.fleet.n, entry.count))
     if behaviour is not None and behaviour.target is not None:
-        where = place(entry.controller_key, behaviour.rule.name, "target")
+        where = location(entry.controller_key, behaviour.rule.name, "target")
         _at(where, find_target, world, behaviour.target, program.fleet, rows)
 
 
 def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function and prefix its errors with the place."""
+    """Call a function and prefix its errors with the location."""
     try:
         return function(*arguments)
-    except CodeError:  # it has a place of its own
+    except CodeError:  # it has a location of its own
         raise
     except PaddockError as error:
         raise type(error)(f"{where}: {error}") from None
@@ -255,19 +256,19 @@ def _by_column(entry: VehicleEntry) -> VehicleEntry:
     )
 
 
-def parameter_values(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
+def parameter_values(model: VehicleModel, entry: VehicleEntry, location: Location) -> Floats:
     """Return the parameters of an entry: defaults of the model, its preset, and its own."""
-    preset = load_preset(entry.model, entry.preset, place("preset"))
+    preset = load_preset(entry.model, entry.preset, location("preset"))
     known = {name: value for name, value in preset.items() if name in column_index(model.parameters)}
     known |= model.fixed_parameters
     stand_ins = {c.name: 0.0 for c in columns_of(model.parameters) if c.default is None} | known
     what = f"parameter of {model.name}"
     for name, value in entry.parameters.items():
-        filled(model.parameters, {**stand_ins, name: value}, what, place("parameters", name))
-    values = filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
+        filled(model.parameters, {**stand_ins, name: value}, what, location("parameters", name))
+    values = filled(model.parameters, {**known, **entry.parameters}, what, location("model"))
     if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
         key = problem.partition(" ")[0]  # the text begins with the parameter
-        raise InvalidValueError(f"{place('parameters', *((key,) if key in entry.parameters else ()))}: {problem}")
+        raise InvalidValueError(f"{location('parameters', *((key,) if key in entry.parameters else ()))}: {problem}")
     return values
 
 
@@ -277,15 +278,15 @@ def _settings(
     entry: VehicleEntry,
     model: VehicleModel,
     parameters: FleetParameters,
-    place: Place,
+    location: Location,
 ) -> FleetSettings:
-    """Return what the scenario says about a fleet; an error at its place if parts of it do not fit."""
+    """Return what the scenario says about a fleet; an error with its location if parts of it do not fit."""
     failsafe = command_values(model, "failsafe")
-    for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
+    for name, value in checked_inputs(model, entry.failsafe, lambda name: location("failsafe", name)).items():
         failsafe[column_index(model.command)[name]] = value
-    contact = _contact(scenario, entry, model, parameters, place)
-    _check_via(scenario, entry, place)
-    _check_radio(scenario, entry, place)
+    contact = _contact(scenario, entry, model, parameters, location)
+    _check_via(scenario, entry, location)
+    _check_radio(scenario, entry, location)
     sitl, own = scenario.sitl, entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
     pilots = () if sitl is None else sitl.pilots
     ways = [mavlink_via(sitl, flown) for flown in pilots if sitl is not None and flown.vehicles == entry.name]
@@ -325,44 +326,46 @@ def _add_tables(
 
 
 def _contact(
-    scenario: Scenario, entry: VehicleEntry, model: VehicleModel, parameters: FleetParameters, place: Place
+    scenario: Scenario, entry: VehicleEntry, model: VehicleModel, parameters: FleetParameters, location: Location
 ) -> FleetContact | None:
     """Return how others touch the fleet: if the scenario has contact, the model a body, and the entry allows it."""
     chosen = entry.contact or FleetContact()
     if scenario.contact is None or not chosen.enabled:
         if model.body is not None and bool(np.any(vectorised(model.body)(parameters.fields()).falls)):
-            where = place("contact" if entry.contact else "model")
+            where = location("contact" if entry.contact else "model")
             raise InvalidValueError(f"{where}: {model.name!r} needs contact: only contact keeps it above the ground")
         return None
     if model.body is None and entry.contact is not None:
-        raise InvalidValueError(f"{place('contact')}: model {model.name!r} has no body that others could touch")
+        raise InvalidValueError(f"{location('contact')}: model {model.name!r} has no body that others could touch")
     return None if model.body is None else chosen
 
 
-def _check_via(scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+def _check_via(scenario: Scenario, entry: VehicleEntry, location: Location) -> None:
     """Refuse a way of commands and telemetry over a radio that the scenario does not have."""
     if entry.via is None:
         return
-    problem, station = via_problem(entry.via, scenario.radio, entry.radio, [one.radio for one in scenario.vehicles])
+    problem, station = via_problem(
+        entry.via, scenario.radio, entry.radio, [vehicle.radio for vehicle in scenario.vehicles]
+    )
     if problem:
-        raise InvalidValueError(f"{place('via', 'radio') if station else place('via')}: {problem}")
+        raise InvalidValueError(f"{location('via', 'radio') if station else location('via')}: {problem}")
     if entry.via.telemetry is not None and entry.via.telemetry > scenario.clock.rate:
         problem = above_clock(entry.via.telemetry, scenario.clock.rate)
-        raise InvalidValueError(f"{place('via', 'telemetry')}: {problem}")
+        raise InvalidValueError(f"{location('via', 'telemetry')}: {problem}")
 
 
-def _check_radio(scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+def _check_radio(scenario: Scenario, entry: VehicleEntry, location: Location) -> None:
     """Refuse radios of a fleet without a section `radio`, or of unknown types."""
     if entry.radio and scenario.radio is None:
-        raise InvalidValueError(f"{place('radio')}: there is no radio: add a section `radio: {{}}` to the scenario")
+        raise InvalidValueError(f"{location('radio')}: there is no radio: add a section `radio: {{}}` to the scenario")
     types = {} if scenario.radio is None else scenario.radio.known_types
     for k, fitted in enumerate(entry.radio):
         if fitted.type not in types:
-            raise unknown_name("radio type", fitted.type, types, place("radio", k))
+            raise unknown_name("radio type", fitted.type, types, location("radio", k))
 
 
 def _behaviour(
-    scenario: Scenario, entry: VehicleEntry, settings: FleetSettings, place: Place, track: Track | None
+    scenario: Scenario, entry: VehicleEntry, settings: FleetSettings, location: Location, track: Track | None
 ) -> RuleSetup | None:
     """Return the behaviour of an entry with its options; None if it has none."""
     chosen = entry.controller
@@ -371,13 +374,13 @@ def _behaviour(
     unused = ("commands", "timeout", "failsafe", *(("via",) if entry.via and entry.via.telemetry is None else ()))
     for field in unused:
         if getattr(entry, field):
-            raise InvalidValueError(f"{place(field)}: {field} have no effect on a vehicle that a behaviour drives")
+            raise InvalidValueError(f"{location(field)}: {field} have no effect on a vehicle that a behaviour drives")
     key = entry.controller_key
 
     def where(option: str) -> str:
-        return place(key, chosen.name, option) if option else place(key)
+        return location(key, chosen.name, option) if option else location(key)
 
-    rule = _at(place(key), find_rule, chosen.name)
+    rule = _at(location(key), find_rule, chosen.name)
     setup = set_up_rule(rule, chosen.options, where, track=track)
     check_hearing(setup, bool(settings.radio), settings.beacons, where)
     _check_ends(setup, scenario, entry.name, where)
@@ -405,10 +408,10 @@ def _check_ends(setup: RuleSetup, scenario: Scenario, own: str, where: Where) ->
             )
 
 
-def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, location: Location) -> None:
     counts: dict[str, int] = {}
     for k, chosen in enumerate(entry.sensors):
-        where = place("sensors", k)
+        where = location("sensors", k)
         sensor = _at(where, find_sensor, chosen.name)
         index = counts.get(chosen.name, 0)
         counts[chosen.name] = index + 1
@@ -422,15 +425,15 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         )
 
 
-def _from_vehicle(program: FleetProgram, sensor: Sensor, given: Mapping[str, Any], where: str) -> dict[str, float]:
+def _from_vehicle(program: FleetProgram, sensor: Sensor, chosen: Mapping[str, Any], where: str) -> dict[str, float]:
     """Return the options that a sensor takes from the vehicle's parameters unless the user gives them."""
     rows = column_index(program.model.parameters)
     taken = {}
     for option, sources in sensor.from_vehicle.items():
-        found = [name for name in sources if name in rows]
-        if found:
-            taken[option] = float(program.parameters.values[rows[found[0]]])
-        elif option not in given:
+        known = [name for name in sources if name in rows]
+        if known:
+            taken[option] = float(program.parameters.values[rows[known[0]]])
+        elif option not in chosen:
             lacks = f"model {program.model.name!r} has no {' or '.join(sources)}"
             raise InvalidValueError(f"{where}: sensor {sensor.name!r} needs the option {option!r}: {lacks}")
     return taken
@@ -471,62 +474,63 @@ def placed_states(
 
 
 def build_problems(scenario: Scenario) -> list[str]:
-    """Return a line, beginning with its place, for each part of a scenario that cannot be built; compiles no kernel."""
+    """Return a line with its location for each part of a scenario that cannot be built; compiles no kernel."""
     try:
         world = new_world(scenario)
     except PaddockError as error:
         return [str(error)]
-    problems, built = [], []
+    problems: list[str] = []
+    built = []
     if scenario.mission is not None:
         from paddock.engine.mission.run import check_members  # planning is imported for a mission only
         from paddock.planning.from_scenario import setup_of
 
-        try:
+        with _listed(problems):
             check_members(scenario, world)
             setup_of(scenario, divide=False)
-        except PaddockError as error:
-            problems.append(str(error))
     if scenario.rules is not None:
         from paddock.engine.race import fitting_track  # which imports this module's fleets
 
-        try:
+        with _listed(problems):
             fitting_track(scenario, world.track)
-        except PaddockError as error:
-            problems.append(str(error))
     if scenario.radio is not None:
-        try:
+        with _listed(problems):
             check_setup(scenario)
             check_receivers(scenario)
             check_targets(scenario)
-        except PaddockError as error:
-            problems.append(str(error))
-    declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run
+    # as in a run
+    declared = sorted(declared_fleets(scenario), key=lambda fleet: (fleet.entry.id is None, fleet.entry.name))
     for entry, where, _ in declared:
-        place = partial(scenario.at, *where)
-        try:
-            built.append((_built(world, scenario, entry, place), entry, place))
-        except CodeError as error:
-            problems.append(f"{place()}: {error}")
-        except PaddockError as error:
-            problems.append(str(error))
+        location = partial(scenario.at, *where)
+        with _listed(problems, location):
+            built.append((_built(world, scenario, entry, location), entry, location))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
-    partly = {one.entry.name for one in declared} - whole  # their targets may not have been placed
-    for program, entry, place in built:
+    partly = {fleet.entry.name for fleet in declared} - whole  # their targets may not have been placed
+    for program, entry, location in built:
         behaviour = program.control.behaviour
         target = None if behaviour is None else behaviour.target
         if target is not None and target.partition("[")[0] not in partly:
-            try:
-                check_target(world, entry, program, place)
-            except PaddockError as error:
-                problems.append(str(error))
+            with _listed(problems):
+                check_target(world, entry, program, location)
     return problems
 
 
-def _built(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> FleetProgram:
+@contextmanager
+def _listed(problems: list[str], location: Location | None = None) -> Iterator[None]:
+    """Add an error to the problems; one in code gets the location of the entry."""
+    try:
+        yield
+    except PaddockError as error:
+        problems.append(
+            f"{location()}: {error}" if location is not None and isinstance(error, CodeError) else str(error)
+        )
+
+
+def _built(world: World, scenario: Scenario, entry: VehicleEntry, location: Location) -> FleetProgram:
     """Build the fleet of an entry in the world, with a limited number of vehicles."""
     if entry.count > MOST_PLACED and entry.spawn is not None and entry.spawn.poses is None:
         entry = entry.model_copy(update={"count": MOST_PLACED})
-    program = build_program(world, scenario, entry, place)
-    admit(world, program, entry, place)
+    program = build_program(world, scenario, entry, location)
+    admit(world, program, entry, location)
     world.add_fleet(program.fleet)
     return program

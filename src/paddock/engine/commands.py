@@ -71,8 +71,8 @@ def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | No
     known, columns = column_index(command), columns_of(command)
     if not names or any(name not in known or columns[known[name]].choices for name in names):
         return None
-    found = [columns[known[name]] for name in names]
-    return np.array([[column.low] for column in found]), np.array([[column.high] for column in found])
+    ranged = [columns[known[name]] for name in names]
+    return np.array([[column.low] for column in ranged]), np.array([[column.high] for column in ranged])
 
 
 def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
@@ -109,15 +109,15 @@ def apply_command(
     fleet = program.fleet
     known = column_index(program.model.command)
     where: Any
-    if one := len(rows) == 1:  # an index, because NumPy writes single items faster than slices
+    if single := len(rows) == 1:  # an index, because NumPy writes single items faster than slices
         where = rows.item()
     else:
         whole = len(rows) == fleet.n and bool((rows[1:] > rows[:-1]).all())  # ids may be in any order
         where = slice(0, fleet.n) if whole else rows
     commands, failed = fleet.command, fleet.tables["failed"]
     for name, value in values.items():
-        commands[known[name], where] = value.item() if one and isinstance(value, np.ndarray) else value
-    recovered = failed.item(where) if one else int(np.count_nonzero(failed[where]))
+        commands[known[name], where] = value.item() if single and isinstance(value, np.ndarray) else value
+    recovered = failed.item(where) if single else int(np.count_nonzero(failed[where]))
     lasting = program.settings.timeout_ticks if lasting is None else lasting
     program.control.let_expire(where, NEVER if lasting is None else tick + lasting)
     if recovered:
@@ -163,13 +163,13 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, world: Wo
     if program.fmus is not None:
         raise PaddockError(f"{place.target!r} is moved by an FMU: it cannot be placed")
     poses, speeds, n = _floats(place.pose), _floats(place.speed), len(rows)
-    one = n == 1 and poses.ndim != 2
-    if poses.shape != ((4,) if one else (n, 4)):
+    single = n == 1 and poses.ndim != 2
+    if poses.shape != ((4,) if single else (n, 4)):
         whole = f"{place.target!r} is a fleet of {n}: give poses ({n}, 4), or place one vehicle, e.g. {place.target}[0]"
-        rule = f"{place.target!r} is placed at x, y, z (m) and yaw (rad)" if one else whole
+        rule = f"{place.target!r} is placed at x, y, z (m) and yaw (rad)" if single else whole
         raise InvalidValueError(f"{rule}, not {_brief(place.pose)}")
-    if speeds.shape not in ((), () if one else (n,)) or (not speeds.ndim and not np.isfinite(speeds)):
-        many = "" if one else f" or {n} of them"
+    if speeds.shape not in ((), () if single else (n,)) or (not speeds.ndim and not np.isfinite(speeds)):
+        many = "" if single else f" or {n} of them"
         raise InvalidValueError(f"the speed is a finite number (m/s){many}, not {_brief(place.speed)}")
     for values, names in ((poses.reshape(-1, 4), ("x", "y", "z", "yaw")), (speeds.reshape(-1, 1), ("the speed",))):
         for row, column in np.argwhere(~np.isfinite(values))[:1]:
@@ -183,7 +183,7 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, world: Wo
         refuse_below(world, places, "vehicles are placed")
     if np.abs(speeds).max(initial=0.0) > FASTEST:
         raise InvalidValueError(f"the speed is at most {FASTEST:g} m/s, not {np.abs(speeds).max():g}")
-    return PlaceAction(place.target, poses.tolist() if one else poses, speeds if speeds.ndim else float(speeds))
+    return PlaceAction(place.target, poses.tolist() if single else poses, speeds if speeds.ndim else float(speeds))
 
 
 def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, world: World) -> None:

@@ -173,13 +173,13 @@ class ContactStage:
         """Change the states of the bodies that were bumped."""
         moved = np.flatnonzero((bump != 0.0).any(axis=0))
         moved = moved[bodies[moved] < roster.moving]
-        for part, places, rows in roster.split(bodies[moved]):
+        for part, columns, rows in roster.split(bodies[moved]):
             program, fleet = part.program, part.program.fleet
             assert program.model.bumped is not None
             state = program.model.state(*np.take(fleet.state, rows, axis=1))
             with users_code():
                 after = vectorised(program.model.bumped)(
-                    state, program.parameters.fields(rows), Bump(*bump[:, moved[places]])
+                    state, program.parameters.fields(rows), Bump(*bump[:, moved[columns]])
                 )
             for row, values in enumerate(after):
                 fleet.state[row, rows] = values
@@ -200,8 +200,8 @@ class ContactStage:
         order = np.lexsort((np.tile(contacts[:, 8], 2), body))  # the hardest touch of each body is written last
         body, other, sign, which = body[order], other[order], sign[order], np.tile(np.arange(len(contacts)), 2)[order]
         last = np.flatnonzero(np.append(body[1:] != body[:-1], True) & (body < roster.moving))
-        for part, places, rows in roster.split(body[last]):
-            at = last[places]
+        for part, columns, rows in roster.split(body[last]):
+            at = last[columns]
             table, chosen = part.program.fleet.tables[CONTACT], contacts[which[at]]
             table[LAST["tick"], rows] = tick
             table[LAST["other"], rows] = np.maximum(ids[other[at]], -1)
@@ -237,10 +237,10 @@ class ContactStage:
         if limit is None or not roster.disarmable:
             return
         speed = np.sqrt((bump[3:6] ** 2).sum(axis=0))
-        for part, places, rows in roster.split(bodies):
-            hit = speed[places] >= limit
+        for part, columns, rows in roster.split(bodies):
+            hit = speed[columns] >= limit
             if part.program in roster.disarmable and hit.any():
-                for row, change in zip(rows[hit].tolist(), speed[places][hit].tolist(), strict=True):
+                for row, change in zip(rows[hit].tolist(), speed[columns][hit].tolist(), strict=True):
                     self.disarm(part.program, row, f"hit at {change:.1f} m/s", tick)
 
     def _find_tipped(self, roster: Roster, tick: int) -> None:
@@ -302,11 +302,11 @@ class ContactStage:
         more = "" if len(deep) == 1 else f" (and {len(deep) - 1} other pairs)"
         text = f"{first!r} and {second!r} overlap by {worst[10]:.2f} m at the start{more}"
         if self.settings.overlap == "refuse":
-            where = self._place_of(int(min(worst[:2])), roster)
+            where = self._location_of(int(min(worst[:2])), roster)
             raise InvalidValueError(f"{where}: {text}; move one, or set contact.overlap: resolve")
         self.events.report(self.world.clock.tick, "overlap", first, text)
 
-    def _place_of(self, body: int, roster: Roster) -> str:
+    def _location_of(self, body: int, roster: Roster) -> str:
         """Return where the user wrote the start of a body."""
         name, at = roster.name(body).partition("[")[0], self.scenario.at
         for entry, keys, cones in declared_fleets(self.scenario):

@@ -91,7 +91,7 @@ class Roster:
         self.disarmable = [p.program for p in self.parts if ARMED in column_index(p.program.model.command)]
 
     def split(self, bodies: Ints) -> Iterator[tuple[Part, slice, Ints]]:
-        """Yield each fleet with bodies among these (ascending), their places in the array and their rows."""
+        """Yield each fleet with bodies among these (ascending), their columns in the array and their rows."""
         for part in self.parts:
             low, high = np.searchsorted(bodies, (part.first, part.first + part.n))
             if high > low:
@@ -108,8 +108,8 @@ class Roster:
     def poses(self, bodies: Ints, tick: int) -> Floats:
         """Return the poses (13, k) of some bodies, ascending."""
         poses = np.take(self.constants[:13], bodies, axis=1)  # indexing would return another layout
-        for part, places, rows in self.split(bodies):
-            poses[:, places] = part.program.poses_of(rows, tick)
+        for part, columns, rows in self.split(bodies):
+            poses[:, columns] = part.program.poses_of(rows, tick)
         return poses
 
     def name(self, body: int) -> str:
@@ -162,19 +162,19 @@ class ConesOfWorld:
             if declared.obstacles:
                 self._fleets.append((declared.entry.name, np.array([row_of[k] for k in declared.obstacles])))
         self._hidden = np.zeros(len(self._standing), np.bool_)
-        self._seen: dict[str, tuple[Floats, Ints]] = {}  # places and members of the cones at the last look
+        self._seen: dict[str, tuple[Floats, Ints]] = {}  # poses and members of the cones at the last look
 
     def _stand_still(self, programs: dict[str, FleetProgram], tick: int) -> bool:
         """Return whether all cones are where they were at the last look, as in most ticks."""
         same = True
         for name, _ in self._fleets:
-            places, members = np.zeros((5, 0)), np.zeros(0, np.int64)
+            poses, members = np.zeros((5, 0)), np.zeros(0, np.int64)
             if name in programs:
                 fleet = programs[name].fleet
-                places, members = programs[name].pose_block(tick)[:5, : fleet.n], fleet.members
+                poses, members = programs[name].pose_block(tick)[:5, : fleet.n], fleet.members
             last = self._seen.get(name)
-            if last is None or not (np.array_equal(places, last[0]) and np.array_equal(members, last[1])):
-                self._seen[name], same = (places.copy(), members.copy()), False
+            if last is None or not (np.array_equal(poses, last[0]) and np.array_equal(members, last[1])):
+                self._seen[name], same = (poses.copy(), members.copy()), False
         return same
 
     def look(self, programs: dict[str, FleetProgram], tick: int) -> None:

@@ -71,9 +71,9 @@ class EventLog:
             for listener in tuple(self.listeners):
                 listener(event)
 
-    def report_some(self, tick: int, kind: str, found: Iterable[tuple[str, str]], count: int, what: str) -> None:
+    def report_some(self, tick: int, kind: str, subjects: Iterable[tuple[str, str]], count: int, what: str) -> None:
         """Add `count` events (subject, detail): up to `EVENTS_SHOWN`, and one that counts the rest, of `what`."""
-        for subject, detail in islice(found, EVENTS_SHOWN):
+        for subject, detail in islice(subjects, EVENTS_SHOWN):
             self.report(tick, kind, subject, detail)
         if count > EVENTS_SHOWN:
             self.report(tick, kind, "", f"{count - EVENTS_SHOWN} more {what}")

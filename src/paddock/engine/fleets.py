@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.prepare import prepare_kernels
-from paddock.engine.build import Arrival, Place, admit, arrival, build_program, check_target, settle, take_ids
+from paddock.engine.build import Arrival, Location, admit, arrival, build_program, check_target, settle, take_ids
 from paddock.engine.events import EventLog
 from paddock.engine.fleet_control import OverrideState
 from paddock.engine.program import FleetProgram
@@ -76,15 +76,15 @@ class Fleets:
 
         Cones of the world and the track come last: with or without contact, vehicles have the same ids.
         """
-        declared = [(one.entry, partial(self.scenario.at, *one.place)) for one in declared_fleets(self.scenario)]
+        declared = [(fleet.entry, partial(self.scenario.at, *fleet.place)) for fleet in declared_fleets(self.scenario)]
         refuse_beyond_machine(self.world, self.scenario, declared)
-        cones = {one.entry.name for one in declared_fleets(self.scenario) if one.obstacles}
-        for entry, place in sorted(
+        cones = {fleet.entry.name for fleet in declared_fleets(self.scenario) if fleet.obstacles}
+        for entry, location in sorted(
             declared, key=lambda item: (item[0].id is None, item[0].name in cones, item[0].name)
         ):
-            self._add(entry, place)
-        for entry, place in declared:
-            check_target(self.world, entry, self.programs[entry.name], place)
+            self._add(entry, location)
+        for entry, location in declared:
+            check_target(self.world, entry, self.programs[entry.name], location)
 
     def spawn(self, fields: Mapping[str, Any], prepared: PreparedSpawn | None = None) -> str:
         """Add a fleet given by the fields of an entry, or vehicles to the fleet named by `fleet`; return its name.
@@ -95,11 +95,11 @@ class Fleets:
             return self._spawn_prepared(prepared)
         if "fleet" in fields:
             program, entry = self._reinforced(fields)
-            admit(self.world, program, entry, _place)
+            admit(self.world, program, entry, _location)
             return self._spawned(entry, joins=True)
         entry = self._named(read_entry(fields))
-        refuse_beyond_machine(self.world, self.scenario, [(entry, _place)])
-        self._add(entry, _place, spawned=True)
+        refuse_beyond_machine(self.world, self.scenario, [(entry, _location)])
+        self._add(entry, _location, spawned=True)
         return self._spawned(entry)
 
     def read(self, fields: Mapping[str, Any]) -> VehicleEntry:
@@ -117,10 +117,10 @@ class Fleets:
         """Build the vehicles of a spawn and compile their kernels, outside the thread that ticks.
 
         Nothing is changed. `after` are the names of fleets that are added before this one. `ahead`: the spawn is for a
-        later tick, when the target of its behaviour may exist. `where` is the place of the entry, for errors. `read` is
-        what `read` has returned for the fields.
+        later tick, when the target of its behaviour may exist. `where` is the location of the entry, for errors. `read`
+        is what `read` has returned for the fields.
         """
-        place = partial(_entry_place, where)
+        location = partial(_entry_location, where)
         made_for, joins, named = self._made_for(), "fleet" in fields, bool(fields.get("name"))
         settled = not joins and self.scenario.mission is None  # a mission takes up fleets before their vehicles
         try:
@@ -128,14 +128,14 @@ class Fleets:
                 program, entry = self._reinforced(fields)
             else:
                 entry = self._named(read or read_entry(fields), after)
-                program = build_program(self.world, self.scenario, entry, place, self.device)
+                program = build_program(self.world, self.scenario, entry, location, self.device)
                 if not ahead:
-                    check_target(self.world, entry, program, place)
-            arrived = arrival(self.world, program, entry, place)
+                    check_target(self.world, entry, program, location)
+            arrived = arrival(self.world, program, entry, location)
             if settled:
                 settle(program, arrived, np.zeros(entry.count, np.int64))
         except MemoryError:
-            raise PaddockError(f"{place('count')}: not enough memory for the vehicles") from None
+            raise PaddockError(f"{location('count')}: not enough memory for the vehicles") from None
         prepare_kernels(program.kernels(), apart=True)
         return PreparedSpawn(entry, program, arrived, joins, settled, named, made_for)
 
@@ -180,7 +180,7 @@ class Fleets:
     def rebuild(self, saved: Mapping[str, Any]) -> None:
         """Build the fleets of a saved state by their entries, without vehicles yet."""
         for tree in saved.values():
-            program = self._build(read_entry(json.loads(tree["entry"])), _place)
+            program = self._build(read_entry(json.loads(tree["entry"])), _location)
             if "overrides" in tree:
                 program.fleet.overrides = fresh(OverrideState)
             self._register(program)
@@ -192,18 +192,18 @@ class Fleets:
                 program.fmus.load(program)
             program.control.load(self.world.track)
 
-    def _build(self, entry: VehicleEntry, place: Place) -> FleetProgram:
-        program = build_program(self.world, self.scenario, entry, place, self.device)
+    def _build(self, entry: VehicleEntry, location: Location) -> FleetProgram:
+        program = build_program(self.world, self.scenario, entry, location, self.device)
         self._built(program)
         return program
 
-    def _add(self, entry: VehicleEntry, place: Place, spawned: bool = False) -> None:
+    def _add(self, entry: VehicleEntry, location: Location, spawned: bool = False) -> None:
         if entry.name in self.world.fleets:
-            raise PaddockError(f"{place('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
-        program = self._build(entry, place)
+            raise PaddockError(f"{location('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
+        program = self._build(entry, location)
         if spawned:
-            check_target(self.world, entry, program, place)
-        admit(self.world, program, entry, place)
+            check_target(self.world, entry, program, location)
+        admit(self.world, program, entry, location)
         self._register(program)
 
     def _register(self, program: FleetProgram) -> None:
@@ -228,16 +228,16 @@ class Fleets:
         if not self.fits(prepared):
             raise PaddockError("spawn refused: the fleets changed while the vehicles were being built; try again")
         if prepared.joins:
-            admit(self.world, program, entry, _place, prepared.arrived)
+            admit(self.world, program, entry, _location, prepared.arrived)
             return self._spawned(entry, joins=True)
         if entry.name in self.world.fleets:
-            raise PaddockError(f"{_place('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
+            raise PaddockError(f"{_location('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
         self._built(program)
-        check_target(self.world, entry, program, _place)
+        check_target(self.world, entry, program, _location)
         if prepared.settled:
-            fleet.tables["ids"][: entry.count] = take_ids(self.world, entry, _place)
+            fleet.tables["ids"][: entry.count] = take_ids(self.world, entry, _location)
         else:
-            admit(self.world, program, entry, _place, prepared.arrived)
+            admit(self.world, program, entry, _location, prepared.arrived)
         self._register(program)
         return self._spawned(entry)
 
@@ -258,7 +258,9 @@ class Fleets:
         """Raise PaddockError for the name of a station, jammer or spoofer, as a scenario does."""
         section = self.scenario.radio
         if section is not None and name in dict(emitter_names(section)):
-            raise PaddockError(f"{_place('name')}: the name {name!r} is already used by a station, jammer or spoofer")
+            raise PaddockError(
+                f"{_location('name')}: the name {name!r} is already used by a station, jammer or spoofer"
+            )
 
     def _spawned(self, entry: VehicleEntry, joins: bool = False) -> str:
         self._changed("spawned", entry.name, f"{entry.count} more" if joins else f"{entry.count} x {entry.model}")
@@ -271,12 +273,12 @@ class Fleets:
         program = self.programs[fleet.name]
         if fleet.single:
             raise PaddockError(f"{name!r} is a single vehicle, not a fleet; give a new name instead")
-        given = {key: value for key, value in fields.items() if key != "fleet"}
-        if given.keys() - MORE_VEHICLES:
-            wrong = sorted(given.keys() - MORE_VEHICLES)[0]
+        changes = {key: value for key, value in fields.items() if key != "fleet"}
+        if changes.keys() - MORE_VEHICLES:
+            wrong = sorted(changes.keys() - MORE_VEHICLES)[0]
             raise PaddockError(f"new members of {name!r} take {', '.join(sorted(MORE_VEHICLES))}; not {wrong!r}")
         same = {key: program.settings.entry[key] for key in ("model", "fmu") if key in program.settings.entry}
-        entry = read_entry({**same, **given, "name": name})
+        entry = read_entry({**same, **changes, "name": name})
         return program, entry.model_copy(update={"spread": program.settings.entry.get("spread", {})})
 
     def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:
@@ -289,12 +291,12 @@ def read_entry(fields: Mapping[str, Any]) -> VehicleEntry:
     return validated(VehicleEntry, plain(dict(fields), ("vehicles", 0)), Marks(), ("vehicles", 0))
 
 
-def _entry_place(where: str, *path: str | int) -> str:
-    """Return the place of a value in an entry that was written in Python."""
+def _entry_location(where: str, *path: str | int) -> str:
+    """Return the location of a value in an entry that was written in Python."""
     return dotted((where, *path))
 
 
-_place = partial(_entry_place, "vehicles[0]")
+_location = partial(_entry_location, "vehicles[0]")
 
 
 # memory ---------------------------------------------------------------------------------------------------------------
@@ -312,13 +314,13 @@ def vehicle_bytes(program: FleetProgram) -> int:
     return tables + sensing + poses + public + placing
 
 
-def entry_bytes(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> int:
+def entry_bytes(world: World, scenario: Scenario, entry: VehicleEntry, location: Location) -> int:
     """Estimate the bytes of an entry's vehicles from a fleet of one; PaddockError if it cannot be built."""
     delayed = delayed_bytes(world, entry)
     if entry.count < SMALL_ENTRY or delayed > ROUGH_BYTES:
         return (ROUGH_BYTES + delayed) * entry.count
-    one = {"count": 1, "spawn": None}
-    return entry.count * vehicle_bytes(build_program(world, scenario, entry.model_copy(update=one), place))
+    single = {"count": 1, "spawn": None}
+    return entry.count * vehicle_bytes(build_program(world, scenario, entry.model_copy(update=single), location))
 
 
 def delayed_bytes(world: World, entry: VehicleEntry) -> int:
@@ -328,8 +330,8 @@ def delayed_bytes(world: World, entry: VehicleEntry) -> int:
         with suppress(PaddockError, TypeError, ValueError):  # reported when the fleet is built
             sensor = find_sensor(chosen.name)
             known = dict(zip(column_index(sensor.options), defaults_of(sensor.options).tolist(), strict=True))
-            given = {**known, **chosen.options}
-            delay, rate = float(np.max(given["delay"])), float(given["rate"])
+            options = {**known, **chosen.options}
+            delay, rate = float(np.max(options["delay"])), float(options["rate"])
             samples = min(delay, LONGEST_DELAY) * min(rate, world.clock.rate)
             total += int(WORD * len(column_index(sensor.reading)) * max(samples, 0.0))
             if isinstance(sensor, ArraySensor):
@@ -349,31 +351,31 @@ def refuse_more_than_fit(needed: int, vehicles: int, most: int, where: str, of: 
         )
 
 
-def refuse_beyond_machine(world: World, scenario: Scenario, entries: Iterable[tuple[VehicleEntry, Place]]) -> None:
-    """Raise PaddockError if vehicles of these entries, each with its place, need more memory than is available."""
+def refuse_beyond_machine(world: World, scenario: Scenario, entries: Iterable[tuple[VehicleEntry, Location]]) -> None:
+    """Raise PaddockError if vehicles of these entries, each with its location, need more memory than is available."""
     listed = list(entries)
     vehicles = sum(entry.count for entry, _ in listed)
     small = vehicles <= UNCHECKED_COUNT and not any(delayed_bytes(world, entry) > ROUGH_BYTES for entry, _ in listed)
     if small or (available := available_bytes()) is None:
         return
-    needed = sum(entry_bytes(world, scenario, entry, place) for entry, place in listed)
-    largest = max(listed, key=lambda one: one[0].count)
+    needed = sum(entry_bytes(world, scenario, entry, location) for entry, location in listed)
+    largest = max(listed, key=lambda counted: counted[0].count)
     refuse_more_than_fit(needed, vehicles, available, largest[1]("count"), "available on this machine")
 
 
 def available_bytes() -> int | None:
     """Return the memory that this process may still take, within the machine and its control group; None: unknown."""
-    found = []
+    limits = []
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        found.append(1024 * int(lines["MemAvailable"].split()[0]))
+        limits.append(1024 * int(lines["MemAvailable"].split()[0]))
     except (OSError, KeyError, ValueError):
         pass
     try:
         group = Path("/sys/fs/cgroup") / Path("/proc/self/cgroup").read_text().rpartition("::")[2].strip().lstrip("/")
         limit, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
         if limit != "max":
-            found.append(int(limit) - int(used))
+            limits.append(int(limit) - int(used))
     except (OSError, ValueError):
         pass
-    return min(found, default=None)
+    return min(limits, default=None)

@@ -53,9 +53,9 @@ class FmuMotion:
         self._columns = list(column_index(vehicle.model.state))
         self._steps = self._columns.index(STEPS)
 
-    def pose(self, n: int, _: int, state: Floats, *given: Floats) -> None:
+    def pose(self, n: int, _: int, state: Floats, *arrays: Floats) -> None:
         """Write the poses into the last array, as a kernel would."""
-        given[-1][:POSES, :n] = state[:POSES, :n]
+        arrays[-1][:POSES, :n] = state[:POSES, :n]
 
     def admit(self, program: FleetProgram, rows: range) -> None:
         """Start an instance for each of these rows, which have been added to the fleet."""
@@ -68,13 +68,14 @@ class FmuMotion:
 
     def _started(self, program: FleetProgram, row: int) -> RunningFmu:
         vehicle, state = self.vehicle, program.fleet.state[:, row]
-        values = {one: float(program.parameters.column(name)[row]) for name, one in vehicle.parameters.items()}
-        values |= {one: float(state[self._columns.index(f"start_{name}")]) for name, one in vehicle.start.items()}
+        parameters, start = program.parameters.of(row), dict(zip(self._columns, state.tolist(), strict=True))
+        values = {variable: parameters[name] for name, variable in vehicle.parameters.items()}
+        values |= {variable: start[f"start_{name}"] for name, variable in vehicle.start.items()}
         around = dict(zip(column_index(Environment), self._environment.tolist(), strict=False))
-        values |= {one: around[name] for name, one in vehicle.environment.items()}
+        values |= {variable: around[name] for name, variable in vehicle.environment.items()}
         values |= dict(zip(vehicle.inputs, program.fleet.tables["command"][:, row].tolist(), strict=True))
         instance = FmuInstance(vehicle.file)
-        instance.begin(float(program.parameters.column(START_TIME)[row]), values)
+        instance.begin(parameters[START_TIME], values)
         return RunningFmu(instance, program.fleet.name)
 
     def close(self, fleet: Fleet, rows: Ints) -> None:
@@ -88,29 +89,29 @@ class FmuMotion:
         around = dict(zip(column_index(Environment), environment.tolist(), strict=False))
         present = tuple(around[name] for name in self.vehicle.environment)
         variables = *self.vehicle.inputs, *self.vehicle.environment.values()
-        found: list[Alarm] = []
+        alarms: list[Alarm] = []
         for tick in range(ticks):
             for row, running in enumerate(fleet.fmu.running):
                 instance, taken = running.instance, float(fleet.state[self._steps, row])
                 if not isfinite(taken):  # it has failed
                     continue
                 try:
-                    given = (*fleet.tables["command"][:, row].tolist(), *present)
-                    if given != running.sent:
-                        instance.put(dict(zip(variables, given, strict=True)))
-                        running.sent = given
+                    inputs = (*fleet.tables["command"][:, row].tolist(), *present)
+                    if inputs != running.sent:
+                        instance.put(dict(zip(variables, inputs, strict=True)))
+                        running.sent = inputs
                     instance.step(instance.start_time + taken * dt, dt)
                     self._read(fleet, row, instance, dt)
                 except FmuError as error:
                     fleet.state[self._steps, row] = np.nan
-                    found.append(Alarm(tick + 1, row, FAILED, str(error)))
+                    alarms.append(Alarm(tick + 1, row, FAILED, str(error)))
                     continue
                 fleet.state[self._steps, row] = taken + 1.0
                 if not np.isfinite(fleet.state[:, row]).all():
-                    found.append(
+                    alarms.append(
                         Alarm(tick + 1, row, NOT_FINITE, broken_value(fleet.state[:, row], fleet.state_fields))
                     )
-        return found
+        return alarms
 
     def _read(self, fleet: Fleet, row: int, instance: FmuInstance, dt: float) -> None:
         """Write the outputs of an instance into the state of its vehicle."""

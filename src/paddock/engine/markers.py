@@ -151,7 +151,7 @@ class MarkerBoard:
     ) -> None:
         self._expire(now)
         new = {(placed.marker.namespace, placed.marker.id): placed for placed in fresh}
-        old = [found for name, id in new if (found := self._placed.get(name, {}).get(id)) is not None]
+        old = [known for name, id in new if (known := self._placed.get(name, {}).get(id)) is not None]
         count = self._count + len(new) - len(old)
         points = self._points + _points(new.values()) - _points(old)
         _refuse_more("markers", count, MAX_MARKERS)
@@ -218,13 +218,13 @@ def _found(namespace: str, group: dict[int, PlacedMarker], id: int) -> PlacedMar
 
 
 def _points(placed: Iterable[PlacedMarker]) -> int:
-    return sum(one.marker.drawn_points for one in placed)
+    return sum(marker.marker.drawn_points for marker in placed)
 
 
 def _shares(placed: Iterable[PlacedMarker]) -> Counter[str]:
     shares: Counter[str] = Counter()
-    for one in placed:
-        shares[one.source] += one.marker.drawn_points
+    for marker in placed:
+        shares[marker.source] += marker.marker.drawn_points
     return shares
 
 

@@ -40,27 +40,27 @@ class CpuMotion:
             self._begun = self._progress[0]
         progress = self._progress
         tables = fleet.tables
-        given = n, ticks, tables["state"], tables["command"], *constants, dt, substeps, self._alarms, progress
+        arguments = n, ticks, tables["state"], tables["command"], *constants, dt, substeps, self._alarms, progress
         self._begun.fill(0)
-        self._run(given)
+        self._run(arguments)
         if not progress[2, 0]:
             return []
-        found: list[Alarm] = []
+        alarms: list[Alarm] = []
         while progress[2, 0]:
-            found += self._take_alarms(fleet)
+            alarms += self._take_alarms(fleet)
             progress[2, 0] = 0
-            self._run(given)
+            self._run(arguments)
         self._alarms[:] = progress[1] = 0
-        return found
+        return alarms
 
     def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
         """Yield the new alarms; the blocks that have stopped can continue."""
         alarms, (ticks, known, _) = self._alarms, self._progress
         for row in np.flatnonzero((alarms != 0.0) & ~np.isinf(alarms)).tolist():
-            found = raised_alarm(fleet, row, int(ticks[row // BLOCK]), alarms[row])
-            known[row // BLOCK] += found.kind == NOT_FINITE
-            alarms[row] = np.inf if found.kind == NOT_FINITE else 0.0  # infinite: known
-            yield found
+            alarm = raised_alarm(fleet, row, int(ticks[row // BLOCK]), alarms[row])
+            known[row // BLOCK] += alarm.kind == NOT_FINITE
+            alarms[row] = np.inf if alarm.kind == NOT_FINITE else 0.0  # infinite: known
+            yield alarm
 
 
 class CudaMotion:

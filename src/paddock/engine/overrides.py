@@ -113,9 +113,9 @@ def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]
     if isinstance(target, np.ndarray):
         ids = target.reshape(-1)
     else:
-        named = {k: world.find(one) for k, one in enumerate(target) if not _is_id(one)}
-        listed = [named[k][0].ids[named[k][1]].tolist() if k in named else [one] for k, one in enumerate(target)]
-        ids = np.array([number for numbers in listed for number in numbers], np.int64)
+        named = {k: world.find(vehicle) for k, vehicle in enumerate(target) if not _is_id(vehicle)}
+        members = {k: fleet.ids[rows].tolist() for k, (fleet, rows) in named.items()}
+        ids = np.array([number for k, each in enumerate(target) for number in members.get(k, [each])], np.int64)
     distinct, first = np.unique(ids, return_index=True)  # each vehicle once, at its first position
     parts = []
     for fleet, rows, at in world.ids.split(distinct):
@@ -132,11 +132,11 @@ def plain_target(target: Any) -> Target:
         return int(target)
     if all(map(_is_id, target)):
         return np.array(target, np.int64)
-    return [int(one) if _is_id(one) else str(one) for one in target]
+    return [int(vehicle) if _is_id(vehicle) else str(vehicle) for vehicle in target]
 
 
-def _is_id(one: Any) -> bool:
-    return isinstance(one, int | np.integer) and not isinstance(one, bool)
+def _is_id(vehicle: Any) -> bool:
+    return isinstance(vehicle, int | np.integer) and not isinstance(vehicle, bool)
 
 
 def apply_override(part: OverridePart) -> Ints:

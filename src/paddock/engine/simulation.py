@@ -197,11 +197,11 @@ class Vehicles:
         program, rows = self._engine.applier.found(target)
         if len(rows) != 1:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
-        found, world = program.inspect(int(rows[0])), self._engine.world
+        values, world = program.inspect(int(rows[0])), self._engine.world
         if world.uneven is not None:
-            below = world.uneven.ground.at(found["state"]["x"], found["state"]["y"], world.environment)
-            found["ground"] = {name: float(value) for name, value in below._asdict().items()}
-        return found
+            below = world.uneven.ground.at(values["state"]["x"], values["state"]["y"], world.environment)
+            values["ground"] = {name: float(value) for name, value in below._asdict().items()}
+        return values
 
 
 class Control:
@@ -266,8 +266,8 @@ class SimulationWorld:
     @property
     def track(self) -> Track | None:
         """The race track of the scenario; None without one."""
-        found: Track | None = self._engine.world.track
-        return found
+        track: Track | None = self._engine.world.track
+        return track
 
     def _time_after_reset(self) -> float:
         """Return the simulation time, s, after waiting for a reset that is going on."""
@@ -390,8 +390,8 @@ def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | Non
     if seed is not None:
         sim.reset(seed)
     mailbox = sim.engine.mailbox
-    for one in log:  # a remote simulation has other objects
-        posted = one if isinstance(one, actions.Posted) else actions.Posted.from_tree(one._asdict())
+    for logged in log:  # a remote simulation has other objects
+        posted = logged if isinstance(logged, actions.Posted) else actions.Posted.from_tree(logged._asdict())
         mailbox.post(posted.action, posted.tick, posted.source)
     sim.step(ticks)
     if mailbox.next_tick(ticks) == ticks:  # vehicles that were added or removed after the last tick

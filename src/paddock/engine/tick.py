@@ -167,8 +167,8 @@ class BarrierStage:
             return claim.collect(float("inf"), self.thread)
         if policy == "hold":
             return None
-        found = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
-        wanted = {name: policy_inputs(program, policy) for name, program in found.items()}
+        present = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
+        wanted = {name: policy_inputs(program, policy) for name, program in present.items()}
         return [(CommandAction(vehicle, inputs), ()) for vehicle, inputs in wanted.items() if inputs]
 
 
@@ -284,29 +284,29 @@ class MoveStage:
         if ticks > 1 and any(program.fmus for program in self.programs.values()):
             ticks = 1
         before = self._copies() if self.rewinds and ticks > 1 else []
-        found = self._move(ticks)
-        if not found:
+        alarms = self._move(ticks)
+        if not alarms:
             self.alarms = []
             return ticks
-        first = min((alarm.ticks for _, alarm in found if alarm.kind == NOT_FINITE), default=ticks)
+        first = min((alarm.ticks for _, alarm in alarms if alarm.kind == NOT_FINITE), default=ticks)
         if before and first < ticks:
             for fleet, state in before:
                 fleet.state[:, : fleet.n] = state
-            ticks, found = first, self._move(first)
-        self._keep(tick, found)
+            ticks, alarms = first, self._move(first)
+        self._keep(tick, alarms)
         return ticks
 
     def _end_after(self, tick: int) -> int:
         """Move one tick; a vehicle whose decision was not finite has no other alarm."""
         decisions, self.decisions = self.decisions, []
         known = {(program.fleet.name, alarm.row) for program, alarm in decisions}
-        moved = [one for one in self._move(1) if (one[0].fleet.name, one[1].row) not in known]
+        moved = [(program, alarm) for program, alarm in self._move(1) if (program.fleet.name, alarm.row) not in known]
         self._keep(tick, decisions + moved)
         return 1
 
-    def _keep(self, tick: int, found: list[tuple[FleetProgram, Alarm]]) -> None:
-        alarms = [(tick + alarm.ticks, program, alarm) for program, alarm in found]
-        self.alarms = sorted(alarms, key=lambda one: (one[0], one[1].fleet.name, one[2].row))
+    def _keep(self, tick: int, alarms: list[tuple[FleetProgram, Alarm]]) -> None:
+        timed = [(tick + alarm.ticks, program, alarm) for program, alarm in alarms]
+        self.alarms = sorted(timed, key=lambda raised: (raised[0], raised[1].fleet.name, raised[2].row))
 
     def refuse_diverging(self) -> None:
         """Raise PaddockError if a state does not stay finite for a second with its commands; states stay as they are.
@@ -329,11 +329,11 @@ class MoveStage:
 
     def _move(self, ticks: int) -> list[tuple[FleetProgram, Alarm]]:
         environment, rate = self.world.environment, self.world.clock.rate
-        found: list[tuple[FleetProgram, Alarm]] = []
+        raised: list[tuple[FleetProgram, Alarm]] = []
         for program in self.programs.values():
             if alarms := program.move(ticks, environment, rate):
-                found += [(program, alarm) for alarm in alarms]
-        return found
+                raised += [(program, alarm) for alarm in alarms]
+        return raised
 
     def _copies(self) -> list[tuple[Fleet, Floats]]:
         """Return the states to rewind to; none of a large world, whose strides are short."""
@@ -375,19 +375,19 @@ class GuardStage:
             (at, p.fleet.name, int(p.fleet.ranks[a.row]), p.fleet.vehicle_name(a.row), p.fleet.ids[a.row], a)
             for at, p, a in alarms
         ]
-        for (at, fleet), group in groupby(named, key=lambda one: one[:2]):
-            self._handle(at, fleet, [one[3:] for one in sorted(group, key=lambda one: one[2])])
+        for (at, fleet), group in groupby(named, key=lambda alarm: alarm[:2]):
+            self._handle(at, fleet, [alarm[3:] for alarm in sorted(group, key=lambda alarm: alarm[2])])
 
     def _handle(self, at: int, fleet: str, alarms: list[tuple[str, int, Alarm]]) -> None:
         """Report the alarms of a fleet at a tick, and act on those of vehicles that cannot continue."""
         for vehicle, _, alarm in alarms[:ALARMS_SHOWN]:
             self.events.report(at, alarm.kind, vehicle, alarm.detail)
-        for _, number, _ in [one for one in alarms if one[2].kind == CRASHED]:
+        for number in [number for _, number, alarm in alarms if alarm.kind == CRASHED]:
             program, rows = self.applier.found(int(number))
             self.applier.contact.disarm(program, int(rows[0]), "hit the ground", at)
         if len(alarms) > ALARMS_SHOWN:
             self.events.report(at, alarms[-1][2].kind, fleet, f"{len(alarms) - ALARMS_SHOWN} more vehicles")
-        broken = [one for one in alarms if one[2].kind in (NOT_FINITE, FAILED)]
+        broken = [named for named in alarms if named[2].kind in (NOT_FINITE, FAILED)]
         if broken and self.on_nan == "remove":
             self.discarded += len(broken)
             self.applier.discard(np.array([number for _, number, _ in broken], np.int64), at)

@@ -52,11 +52,6 @@ class FleetContact(Section):
         return {"enabled": value} if isinstance(value, bool) else value
 
 
-def expanded(value: Any) -> Any:
-    """Return the section for its short forms: true is a section of defaults, false is none."""
-    return ({} if value else None) if isinstance(value, bool) else value
-
-
 def check_contact(section: ContactSection | None, fleets: Sequence[FleetContact | None]) -> None:
     """Refuse contact settings of a fleet without contact, and layers that no fleet has."""
     known = {OBSTACLES, *(DEFAULT_LAYER if fleet is None else fleet.layer for fleet in fleets)}

@@ -321,11 +321,6 @@ class RadioSection(Section):
         return {DEFAULT_TYPE: RadioType(), **self.types}
 
 
-def expanded_radio(value: Any) -> Any:
-    """Return the section for its short forms: true is a section of defaults, false is none."""
-    return ({} if value else None) if isinstance(value, bool) else value
-
-
 def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, tuple[FittedRadio, ...]]]) -> None:
     """Refuse unknown types, names in use, and ends of links that do not exist; `fleets`: name, count and radios."""
     if section is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
-from paddock.scenario.contact import ContactSection, check_contact, expanded
+from paddock.scenario.contact import ContactSection, check_contact
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import (
     EVENTS,
@@ -20,7 +20,7 @@ from paddock.scenario.mission import (
     default_fleet,
 )
 from paddock.scenario.problems import Marks, Step
-from paddock.scenario.radio import RadioSection, above_clock, check_radio, check_rates, expanded_radio, radio_schema
+from paddock.scenario.radio import RadioSection, above_clock, check_radio, check_rates, radio_schema
 from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obstacles
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl, mavlink_vias
@@ -183,15 +183,11 @@ class Scenario(Section):
             return data
         return {**data, "vehicles": default_fleet(data["mission"])}
 
-    @field_validator("contact", mode="before")
+    @field_validator("contact", "radio", mode="before")
     @classmethod
-    def _short_contact(cls, value: Any) -> Any:
-        return expanded(value)
-
-    @field_validator("radio", mode="before")
-    @classmethod
-    def _short_radio(cls, value: Any) -> Any:
-        return expanded_radio(value)
+    def _short_form(cls, value: Any) -> Any:
+        """Convert true to a section of defaults, false to none."""
+        return ({} if value else None) if isinstance(value, bool) else value
 
     @field_validator("vehicles", mode="after")
     @classmethod

@@ -141,6 +141,7 @@ AIRFRAME = 10016  # SYS_AUTOSTART of the iris quadrotor with an external simulat
 CHUNK = 65536
 MOST_UNSENT = 1 << 18  # bytes queued for a peer that does not read; further messages are dropped whole
 HEARTBEAT_US = 1_000_000
+SENSOR_RATE = 250.0  # Hz, as PX4 expects
 TRUTH_US = 5_000  # simulated us between two HIL_STATE_QUATERNION, until PX4 requests another interval
 FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
@@ -162,7 +163,7 @@ def launch_lines(instance: int, address: str = "127.0.0.1") -> list[str]:
 class Px4Autopilot(ExternalAutopilot):
     """Waits at tcp `4560 + instance` for a PX4. Sensors run freely until its first controls, then in lockstep.
 
-    `dt` s is the step of the world, `rate` Hz that of the sensors (PX4 expects 250).
+    `dt` s is the step of the world.
     """
 
     kind: ClassVar[str] = "px4"
@@ -175,9 +176,8 @@ class Px4Autopilot(ExternalAutopilot):
         instance: int = 0,
         address: str = "127.0.0.1",
         port: int | None = None,
-        rate: float = 250.0,
     ) -> None:
-        ticks = max(1, round(1.0 / (rate * dt)))
+        ticks = max(1, round(1.0 / (SENSOR_RATE * dt)))
         super().__init__(dt, instance, address, PX4_PORT + instance if port is None else port, ticks)
         self._peer: socket.socket | None = None
         self._unsent = bytearray()

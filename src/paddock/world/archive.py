@@ -98,13 +98,6 @@ def typed(kind: Any, value: Any, what: str) -> Any:
         raise PaddockError(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
 
 
-def whole(value: Any, what: str, most: int = 2**53) -> int:
-    """Return a whole number in 0 to `most` of a tree; PaddockError for other values, also for True and 1.0."""
-    if type(value) is not int or not 0 <= value <= most:
-        raise PaddockError(f"saved {what} is {value!r:.40}; it must be a whole number in 0 to {most}")
-    return value
-
-
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter

@@ -192,9 +192,9 @@ class Fleet:
 
     def row_of(self, member: int) -> int | None:
         """Return the row of a member number; None if it has been removed."""
-        place = int(np.searchsorted(self.by_key(self.tables["members"]), member))
-        row = int(self.rows[place]) if place < self.n else 0
-        return row if place < self.n and self.members[row] == member else None
+        rank = int(np.searchsorted(self.by_key(self.tables["members"]), member))
+        row = int(self.rows[rank]) if rank < self.n else 0
+        return row if rank < self.n and self.members[row] == member else None
 
     def vehicle_name(self, row: int) -> str:
         """Return `red`, or `scouts[17]`."""

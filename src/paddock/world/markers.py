@@ -262,8 +262,8 @@ class Marker:
 
 
 def _made(kind: str, namespace: str, id: int, look: Look, **fields: Any) -> Marker:
-    given: dict[str, Any] = {**fields, **look}
-    return Marker(namespace, id, kind, **given)
+    values: dict[str, Any] = {**fields, **look}
+    return Marker(namespace, id, kind, **values)
 
 
 def checked_id(value: Any) -> int:
@@ -397,9 +397,9 @@ def rgba(color: Color) -> Rgba:
             raise unknown_name("color", color, COLORS)
         return COLORS[color]
     if isinstance(color, str):
-        if not (found := _HEX.fullmatch(color)):
+        if not (match := _HEX.fullmatch(color)):
             raise InvalidValueError(f"a color in hex is '#rgb', '#rrggbb' or '#rrggbbaa', not {color!r}")
-        digits = found[1] if len(found[1]) > 4 else "".join(2 * digit for digit in found[1])
+        digits = match[1] if len(match[1]) > 4 else "".join(2 * digit for digit in match[1])
         red, green, blue, alpha = bytes.fromhex(digits.ljust(8, "f"))
         return red / 255, green / 255, blue / 255, alpha / 255
     try:

@@ -63,8 +63,8 @@ class Slot(NamedTuple):
 
     def get(self) -> Any:
         """Return the value."""
-        found = getattr(self.part, self.name)
-        return found[self.table] if self.table else found
+        value = getattr(self.part, self.name)
+        return value[self.table] if self.table else value
 
     def set(self, value: Any) -> None:
         """Replace the value."""
@@ -511,9 +511,9 @@ def _declared(leaf: Leaf) -> Any:
 def part(cls: type[P]) -> type[P]:
     """Make a class of declared fields a part of the state."""
     made = dataclass(eq=False, repr=False, kw_only=True)(cls)
-    found = {entry.name: entry.metadata["leaf"] for entry in fields(cast(Any, made)) if "leaf" in entry.metadata}
-    counted = [name for name, leaf in found.items() if isinstance(leaf, ScalarLeaf) and leaf.counts]
-    cast(Any, made).leaves = {name: found[name] for name in (*counted, *found)}  # numbers of rows first
+    leaves = {entry.name: entry.metadata["leaf"] for entry in fields(cast(Any, made)) if "leaf" in entry.metadata}
+    counted = [name for name, leaf in leaves.items() if isinstance(leaf, ScalarLeaf) and leaf.counts]
+    cast(Any, made).leaves = {name: leaves[name] for name in (*counted, *leaves)}  # numbers of rows first
     return made
 
 
@@ -521,8 +521,8 @@ def fresh(kind: type[P], **sizes: Any) -> P:
     """Return a new part: sizes or column classes of its axes, and values of its fields that are not declared."""
     leaves: dict[str, Leaf] = cast(Any, kind).leaves
     known = {entry.name for entry in fields(cast(Any, kind))} - leaves.keys()
-    made = kind(**{name: given for name, given in sizes.items() if name in known})
-    fill(made, **{name: given for name, given in sizes.items() if name not in known})
+    made = kind(**{name: size for name, size in sizes.items() if name in known})
+    fill(made, **{name: size for name, size in sizes.items() if name not in known})
     return made
 
 

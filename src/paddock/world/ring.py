@@ -215,11 +215,11 @@ class _BaseReader(Generic[T]):
 
         Do not use its arrays after the `with`: their contents change.
         """
-        found = self._newest()
-        if found is None:
+        newest = self._newest()
+        if newest is None:
             gone = self._gone()
             raise RingClosedError(gone) if gone else PaddockError(f"ring {self.name!r} is still empty")
-        data, sequence, message = found
+        data, sequence, message = newest
         yield message
         if not data.holds(sequence):
             raise OverwrittenError(f"message {sequence} of ring {self.name!r} was overwritten while it was read")
@@ -241,12 +241,12 @@ class _BaseReader(Generic[T]):
     def _advance(self) -> T | None:
         """Return a copy of the newest message; None if it is the one read last."""
         for _ in range(ATTEMPTS):
-            found = self._newest(after=self.sequence)
-            if found is None and (gone := self._gone()) and (found := self._newest(after=self.sequence)) is None:
+            newest = self._newest(after=self.sequence)
+            if newest is None and (gone := self._gone()) and (newest := self._newest(after=self.sequence)) is None:
                 raise RingClosedError(gone)
-            if found is None:
+            if newest is None:
                 return None
-            data, sequence, message = found
+            data, sequence, message = newest
             copy = self._copied(message)
             if data.holds(sequence):
                 self.dropped += max(sequence - self.sequence - 1, 0) if self.sequence else 0
@@ -437,11 +437,11 @@ class FrameRingReader(_BaseReader[FrameGroup]):
     def wait(self, timeout: float = 1.0) -> FrameGroup | None:
         """Return the next group; None after `timeout` s of wall time."""
         deadline = monotonic() + timeout
-        while (found := self.latest()) is None:
+        while (group := self.latest()) is None:
             if monotonic() >= deadline:
                 return None
             sleep(POLL)
-        return found
+        return group
 
     def _message(self, data: _Data, sequence: int) -> FrameGroup | None:
         if not data.holds(sequence):

@@ -40,17 +40,25 @@ def slots(root: Part, scope: str = SAVED, path: str = "", owners: Owners | None 
     for name, leaf in root.leaves.items():
         if not getattr(leaf, scope):
             continue
-        here = f"{path}.{name}" if path else name
+        here = _joined(path, name)
         if isinstance(leaf, ChildLeaf):
-            found = getattr(root, name)
-            inside = found if leaf.many else {} if found is None else {"": found}
-            for key in sorted(inside):
-                yield from slots(inside[key], scope, f"{here}.{key}" if key else here, owners)
+            for key, inner in sorted(children_of(root, name).items()):
+                yield from slots(inner, scope, _joined(here, key), owners)
         elif isinstance(leaf, TablesLeaf):
             for key, spec in sorted(root.specs.get(name, {}).items()):
                 yield Slot(root, name, spec, f"{here}.{key}", owners, key)
         else:
             yield Slot(root, name, leaf, here, owners)
+
+
+def children_of(part: Part, name: str) -> dict[str, Part]:
+    """Return the parts in a field by their names; a field with a single part has it under ""."""
+    content = getattr(part, name)
+    return content if isinstance(content, dict) else {} if content is None else {"": content}
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path and name else path or name
 
 
 def owners_in(part: Part, owners: Owners) -> Owners:
@@ -66,16 +74,14 @@ def owners_in(part: Part, owners: Owners) -> Owners:
 
 def save(part: Part, owners: Owners | None = None) -> Tree:
     """Return the saved leaves of a part as a tree of plain values and arrays, views where that is possible."""
-    owners, tree = owners_in(part, owners or {}), {}
+    owners, tree = owners_in(part, owners or {}), Tree()
     for name, leaf in part.leaves.items():
         if not leaf.saved:
             continue
-        found = getattr(part, name)
         if isinstance(leaf, ChildLeaf):
-            if leaf.many:
-                tree[name] = {key: save(each, owners) for key, each in found.items()}
-            elif found is not None:
-                tree[name] = save(found, owners)
+            inside = {key: save(inner, owners) for key, inner in children_of(part, name).items()}
+            if leaf.many or inside:
+                tree[name] = inside if leaf.many else inside[""]
         elif isinstance(leaf, TablesLeaf):
             specs = part.specs.get(name, {})
             tree[name] = {key: saved_value(Slot(part, name, specs[key], "", owners, key)) for key in specs}
@@ -86,23 +92,23 @@ def save(part: Part, owners: Owners | None = None) -> Tree:
 
 def saved_value(slot: Slot) -> Any:
     """Return the value of a leaf as it is saved and hashed: rows in use, in the order of their keys."""
-    leaf, found = slot.leaf, slot.get()
+    leaf, value = slot.leaf, slot.get()
     if not isinstance(leaf, ArrayLeaf):
         if isinstance(leaf, BlobLeaf) and leaf.axes and (order := order_of(slot.owners, str(leaf.axes[0]))) is not None:
-            found = [found[row] for row in order.tolist()]
-        return leaf.write(found)
+            value = [value[row] for row in order.tolist()]
+        return leaf.write(value)
     for k, axis in enumerate(leaf.axes):
         if axis not in slot.owners:
             continue
         order, (owner, name) = order_of(slot.owners, str(axis)), slot.owners[str(axis)]
         if order is not None:
-            found = np.take(found, order, axis=k)
-        elif found.shape[k] != (n := getattr(owner, name)):
-            found = found[(*[slice(None)] * k, slice(n))]
+            value = np.take(value, order, axis=k)
+        elif value.shape[k] != (n := getattr(owner, name)):
+            value = value[(*[slice(None)] * k, slice(n))]
     for axis in referred(leaf):
         if (order := order_of(slot.owners, axis)) is not None:
-            found = renumber(found, leaf, axis, order)
-    return found if leaf.ring is None else _unrolled(found, slot)
+            value = renumber(value, leaf, axis, order)
+    return value if leaf.ring is None else _unrolled(value, slot)
 
 
 @cache
@@ -175,20 +181,20 @@ def digest(root: Part, scope: str = HASHED) -> str:
     The list of leaves is kept for the next call, as long as the tree has the same parts.
     """
     kept = root.__dict__.setdefault("_hashed", {})
-    if scope not in kept or not all(_inside(part, name) == found for part, name, found in kept[scope][0]):
+    if scope not in kept or not all(_inside(part, name) == inside for part, name, inside in kept[scope][0]):
         leaves = [slot for slot in slots(root, scope) if slot.leaf.saved]
         kept[scope] = list(_families(root)), [(slot, slot.path.encode() + b"\0", _is_sized(slot)) for slot in leaves]
     hasher = xxhash.xxh3_128()
     for slot, prefix, sized in kept[scope][1]:
         hasher.update(prefix)
-        found = saved_value(slot)
-        if isinstance(found, np.ndarray):
+        value = saved_value(slot)
+        if isinstance(value, np.ndarray):
             if not sized:
-                hasher.update(struct.pack(f"<{found.ndim}Q", *found.shape))
-            for block in blocks(found) if found.size else ():
+                hasher.update(struct.pack(f"<{value.ndim}Q", *value.shape))
+            for block in blocks(value) if value.size else ():
                 hasher.update(block.reshape(-1).view(np.uint8).data)
         else:
-            emit(found, hasher.update)
+            emit(value, hasher.update)
     return hasher.hexdigest()
 
 
@@ -196,16 +202,14 @@ def _families(part: Part) -> Iterator[tuple[Part, str, tuple[Part, ...]]]:
     """Yield each field of parts in a tree, and the parts that it holds."""
     for name, leaf in part.leaves.items():
         if isinstance(leaf, ChildLeaf):
-            found = _inside(part, name)
-            yield part, name, found
-            for each in found:
-                if each is not None:
-                    yield from _families(each)
+            inside = _inside(part, name)
+            yield part, name, inside
+            for inner in inside:
+                yield from _families(inner)
 
 
 def _inside(part: Part, name: str) -> tuple[Part, ...]:
-    found = getattr(part, name)
-    return tuple(found.values()) if isinstance(found, dict) else (found,)
+    return tuple(children_of(part, name).values())
 
 
 def _is_sized(slot: Slot) -> bool:
@@ -240,15 +244,13 @@ def _load(part: Part, saved: Any, path: str, owners: Owners, bounds: Bounds) -> 
                 counted = {axis: getattr(*owner) for axis, owner in owners.items()}
                 setattr(part, name, leaf.new({**part.sizes, **counted}))
             continue
-        here = f"{path}.{name}" if path else name
+        here = _joined(path, name)
         if isinstance(leaf, ChildLeaf):
-            found = getattr(part, name)
+            inside = children_of(part, name)
             if leaf.many:
-                _check_names(saved[name], found.keys(), here)
-                for key, each in found.items():
-                    _load(each, saved[name][key], f"{here}.{key}", owners, bounds)
-            else:
-                _load(found, saved[name], here, owners, bounds)
+                _check_names(saved[name], inside.keys(), here)
+            for key, inner in inside.items():
+                _load(inner, saved[name][key] if leaf.many else saved[name], _joined(here, key), owners, bounds)
         elif isinstance(leaf, TablesLeaf):
             specs = part.specs.get(name, {})
             _check_names(saved[name], specs.keys(), here)
@@ -277,11 +279,9 @@ def _check_names(saved: Any, names: Any, path: str) -> None:
 def check(part: Part, path: str, state: Any) -> None:
     """Call `check` of a part and its children; its errors get the path of the part."""
     for name, leaf in part.leaves.items():
-        found = getattr(part, name)
-        if isinstance(leaf, ChildLeaf) and leaf.saved and found is not None:
-            here = f"{path}.{name}" if path else name
-            for key, each in found.items() if leaf.many else (("", found),):
-                check(each, f"{here}.{key}" if key else here, state)
+        if isinstance(leaf, ChildLeaf) and leaf.saved:
+            for key, inner in children_of(part, name).items():
+                check(inner, _joined(_joined(path, name), key), state)
     if hasattr(part, "check"):
         with refusing(path or "the state"):
             part.check(state)
@@ -295,10 +295,10 @@ def reserve(owner: Part, axis: str, needed: int) -> None:
     for slot in _over(owner, axis):
         if not isinstance(slot.leaf, ArrayLeaf):
             continue
-        found, k, used = slot.get(), slot.leaf.axes.index(axis), getattr(*slot.owners[axis])
-        if found.shape[k] < needed:
-            grown = np.zeros((*found.shape[:k], max(needed, 2 * found.shape[k]), *found.shape[k + 1 :]), found.dtype)
-            grown[(*[slice(None)] * k, slice(used))] = found[(*[slice(None)] * k, slice(used))]
+        table, k, used = slot.get(), slot.leaf.axes.index(axis), getattr(*slot.owners[axis])
+        if table.shape[k] < needed:
+            grown = np.zeros((*table.shape[:k], max(needed, 2 * table.shape[k]), *table.shape[k + 1 :]), table.dtype)
+            grown[(*[slice(None)] * k, slice(used))] = table[(*[slice(None)] * k, slice(used))]
             slot.set(grown)
 
 
@@ -307,12 +307,12 @@ def append(owner: Part, axis: str, more: int) -> slice:
     first = getattr(*owners_in(owner, {})[axis])
     reserve(owner, axis, first + more)
     for slot in _over(owner, axis):
-        found = slot.get()
+        table = slot.get()
         if isinstance(slot.leaf, BlobLeaf):
-            found.extend([None] * more)
-        elif found.size:
+            table.extend([None] * more)
+        elif table.size:
             k = slot.leaf.axes.index(axis)
-            found[(*[slice(None)] * k, slice(first, first + more))] = cast(ArrayLeaf, slot.leaf).filling(
+            table[(*[slice(None)] * k, slice(first, first + more))] = cast(ArrayLeaf, slot.leaf).filling(
                 slot.part.sizes
             )
     _count(owner, axis, first + more)
@@ -322,12 +322,12 @@ def append(owner: Part, axis: str, more: int) -> slice:
 def keep(owner: Part, axis: str, rows: Rows) -> None:
     """Keep only these rows, in this order: removes the others, or permutes all."""
     for slot in _over(owner, axis):
-        found = slot.get()
+        table = slot.get()
         if isinstance(slot.leaf, BlobLeaf):
-            found[:] = [found[row] for row in rows.tolist()]
+            table[:] = [table[row] for row in rows.tolist()]
             continue
         k = slot.leaf.axes.index(axis)
-        found[(*[slice(None)] * k, slice(len(rows)))] = np.take(found, rows, axis=k)
+        table[(*[slice(None)] * k, slice(len(rows)))] = np.take(table, rows, axis=k)
     _count(owner, axis, len(rows))
     for slot in slots(owner, EVERYWHERE):
         if axis in referred(slot.leaf):
@@ -348,25 +348,26 @@ def used_rows(slot: Slot) -> NDArray[Any]:
     return cast(NDArray[Any], slot.get()[tuple(ends)])
 
 
-def transfer(source: Part, target: Part, axis: str, place: Rows) -> None:
-    """Copy the rows of an axis to the rows `place` of another part of the same kind, and all that has no such axis.
+def transfer(source: Part, target: Part, axis: str, destination: Rows) -> None:
+    """Copy the rows of an axis to the rows `destination` of another part of its kind, and all without such an axis.
 
-    place: the new row of each row, -1: it is dropped. Other rows of the target stay as they are. References follow.
+    destination: the new row of each row, -1: it is dropped. Other rows of the target stay as they are; references
+    follow.
     """
-    kept = np.flatnonzero(place >= 0)
+    kept = np.flatnonzero(destination >= 0)
     for old, new in zip(slots(source, EVERYWHERE), slots(target, EVERYWHERE), strict=True):
-        leaf, found = old.leaf, old.get()
+        leaf, value = old.leaf, old.get()
         if getattr(leaf, "counts", "") == axis:
             continue
         if axis in referred(leaf):
-            order = np.full(int(place.max(initial=-1)) + 1, -1)
-            order[place[kept]] = kept
-            found = renumber(found, cast(ArrayLeaf, leaf), axis, order)
+            order = np.full(int(destination.max(initial=-1)) + 1, -1)
+            order[destination[kept]] = kept
+            value = renumber(value, cast(ArrayLeaf, leaf), axis, order)
         if isinstance(leaf, ArrayLeaf) and axis in leaf.axes:
             ahead = (slice(None),) * leaf.axes.index(axis)
-            new.get()[(*ahead, place[kept])] = found[(*ahead, kept)]
+            new.get()[(*ahead, destination[kept])] = value[(*ahead, kept)]
         else:
-            new.set(found)
+            new.set(value)
 
 
 def take(owner: P, axis: str, rows: Rows) -> P:
@@ -383,19 +384,17 @@ def _copied(part: Any, axis: str, rows: Rows) -> Any:
     made = copy(part)
     made.__dict__.pop("_hashed", None)
     for name, leaf in part.leaves.items():
-        found = getattr(part, name)
+        value = getattr(part, name)
         if isinstance(leaf, ChildLeaf):
-            if leaf.many:
-                setattr(made, name, {key: _copied(each, axis, rows) for key, each in found.items()})
-            elif found is not None:
-                setattr(made, name, _copied(found, axis, rows))
+            inside = {key: _copied(inner, axis, rows) for key, inner in children_of(part, name).items()}
+            setattr(made, name, inside if leaf.many else inside.get(""))
         elif isinstance(leaf, TablesLeaf):
             specs = part.specs.get(name, {})
-            setattr(made, name, {key: _taken(found[key], specs[key].axes, axis, rows) for key in found})
+            setattr(made, name, {key: _taken(value[key], specs[key].axes, axis, rows) for key in value})
         elif isinstance(leaf, BlobLeaf) and axis in leaf.axes:
-            setattr(made, name, [found[row] for row in rows.tolist()])
+            setattr(made, name, [value[row] for row in rows.tolist()])
         else:
-            setattr(made, name, _taken(found, leaf.axes, axis, rows) if isinstance(leaf, ArrayLeaf) else copy(found))
+            setattr(made, name, _taken(value, leaf.axes, axis, rows) if isinstance(leaf, ArrayLeaf) else copy(value))
     return made
 
 

@@ -86,13 +86,6 @@ def test_the_origin_is_the_first_fix_and_heading_is_true(bench: Any) -> None:
     assert estimator.health == SensorHealth(True, True, True, True, True)
 
 
-def test_a_given_declination_is_used(bench: Any) -> None:
-    estimator = Estimator(declination=0.0)
-    bench.follow(bench.Flight(bench.motions["standing"], rate=50.0, seconds=10.0), estimator)
-    east, north, _ = field_at(35.6812, 139.7671, 40.0, 2025.0)
-    assert estimator.estimate().yaw == pytest.approx(1.0 - atan2(east, north), abs=radians(2.0))
-
-
 def test_truth_only_on_request(bench: Any) -> None:
     blind, seeing = Estimator(), Estimator(use_truth=True)
     for truth, data in bench.Flight(bench.motions["turn"], rate=50.0, seconds=5.0):

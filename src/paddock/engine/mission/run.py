@@ -10,7 +10,7 @@ from pydantic import Field
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PoseBlocks
-from paddock.engine.build import Place, build_program
+from paddock.engine.build import Location, build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
@@ -111,7 +111,7 @@ def check_members(scenario: Scenario, world: World) -> None:
             build_program(world, scenario, event.vehicle, location)
 
 
-def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
+def refuse_behaviour(entry: VehicleEntry, location: Location) -> None:
     """Refuse fields that would drive a vehicle in addition to its mission."""
     for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
         if getattr(entry, field):

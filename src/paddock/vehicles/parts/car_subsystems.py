@@ -176,6 +176,16 @@ def delayed(s: Any, u: Command, p: Parameters, dt: float) -> tuple[SteerLine, Dr
     return steer, drive, wanted, throttle
 
 
+def delay_columns(a: SteerLine, b: DriveLine) -> Any:
+    """Return the values of `DelayColumns`."""
+    return a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock, b.a, b.b, b.c, b.d, b.clock
+
+
+def first_delays(zero: float) -> Any:
+    """Return the values of `DelayColumns` at the start: no command is on its way."""
+    return zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero
+
+
 def throttle_now(s: Any, u: Command, p: Parameters) -> float:
     """Return the throttle that arrives at present."""
     return select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
@@ -218,20 +228,10 @@ class Gearbox(NamedTuple):
     clock: float
 
 
-def delay_columns(a: SteerLine, b: DriveLine) -> Any:
-    """Return the values of `DelayColumns`."""
-    return a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock, b.a, b.b, b.c, b.d, b.clock
-
-
 def control_columns(a: SteerLine, b: DriveLine, box: Gearbox, battery: BatteryState, steer_rate: float) -> Any:
     """Return the values of `ControlColumns`."""
     kept = battery.charge, battery.voltage, battery.current
     return (*delay_columns(a, b), *(box.gear, box.clock), *kept, *(steer_rate,))
-
-
-def first_delays(zero: float) -> Any:
-    """Return the values of `DelayColumns` at the start: no command is on its way."""
-    return zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero
 
 
 def first_controls(zero: float, p: Parameters) -> Any:
