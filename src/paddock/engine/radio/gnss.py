@@ -12,9 +12,10 @@ import numpy as np
 
 from paddock.engine.fleet_settings import GNSS
 from paddock.engine.program import FleetProgram
+from paddock.engine.radio.roster import path_tables
 from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning
 from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
-from paddock.radio.links.paths import PathTables, check_frequencies, classes_of
+from paddock.radio.links.paths import check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, jammer_radio, radios_of
 from paddock.radio.physics import satellites as g
 from paddock.radio.physics.signal import power_ratio
@@ -22,13 +23,11 @@ from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.radio import JammerSection, RadioSection
 from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType, SpooferSection
 from paddock.wire.radio_results import SpooferView
-from paddock.world.columns import Environment, column_index
 from paddock.world.world import World
 
 if TYPE_CHECKING:
     from paddock.engine.radio.stage import RadioStage
 
-GROUND_Z = column_index(Environment)["ground_z"]
 SHARED = ("position", "vehicle", "power", "enabled", "on")  # settings of spoofers and jammers
 RECEIVER = FittedRadio(
     type=GNSS, frequency=g.L1, channel=0, bandwidth=g.BAND, antenna=AntennaSection(kind="isotropic"), modulation="bpsk"
@@ -57,8 +56,7 @@ class ReceiverRoster:
         self.radios = radios_of(own, fitted)
         self.emitters = Jammers(emitters, self.radios)
         self.classes = classes_of(own, self.radios.groups)
-        ground = float(world.environment[GROUND_Z])
-        self.tables = PathTables(self.radios, self.classes, world.scenery, ground, world.seed)
+        self.tables = path_tables(world, self.radios, self.classes)
         names = [emitter.name for emitter in self.emitters.sections]
         self.jammers = np.array([names.index(jammer.name) for jammer in _by_name(section.jammers)], np.int64)
         seconds = [self.emitters.second[k] for k in self.jammers.tolist() if k in self.emitters.second]

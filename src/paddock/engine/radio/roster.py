@@ -13,7 +13,7 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.links.jamming import ROWS, Jammers, JammerState, check_emitters, possible_acts
 from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
-from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Ints, Radios, radios_of
+from paddock.radio.links.radios import COLUMN, Classes, FleetRadios, Floats, Ints, Radios, radios_of
 from paddock.radio.links.table import BURST_ROWS, COLLISION_ROWS, Bools, Indices, moved_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets.state import PacketState, drop_removed, new_packets, reset_radios
@@ -171,6 +171,11 @@ def with_radios(
 GROUND_Z = column_index(Environment)["ground_z"]
 
 
+def path_tables(world: World, radios: Radios, classes: Classes) -> PathTables:
+    """Return the tables of the paths between radios in a world."""
+    return PathTables(radios, classes, world.scenery, float(world.environment[GROUND_Z]), world.seed)
+
+
 class RadioRoster:
     """What does not change while the vehicles stay the same."""
 
@@ -197,9 +202,7 @@ class RadioRoster:
         self.classes = classes_of(section, self.radios.groups)
         self.scenario, self.world = scenario, world
         self.check_bands()
-        self.tables = PathTables(
-            self.radios, self.classes, world.scenery, float(world.environment[GROUND_Z]), world.seed
-        )
+        self.tables = path_tables(world, self.radios, self.classes)
         self.paths = self.tables.paths
         longest = float(np.inf if section.range is None else section.range)
         limits = section.hysteresis, section.margin, longest

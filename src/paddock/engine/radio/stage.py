@@ -196,13 +196,13 @@ class RadioStage:
 
     def begin(self) -> None:
         """Compute the links at the start of a run."""
-        if self.messages is not None:
+        if self.active:
             self._update(self.world.clock.tick, quiet=True)
-            self.messages.begin(self.world.clock.tick)
+            self.channel.begin(self.world.clock.tick)
 
     def look(self) -> None:
         """Compute the links if they have not been computed: for planning before the run begins."""
-        if self.messages is not None and self.links.tick < 0:
+        if self.active and self.links.tick < 0:
             self._update(self.world.clock.tick, quiet=True)
 
     def run(self, tick: int) -> None:
