@@ -24,8 +24,8 @@ from paddock.planning.mission.station import Row, StationContact, VehicleReports
 from paddock.planning.mission.vehicles import LONGEST, MEMBER, extend
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
-from paddock.radio.packets.layout import MISSION
 from paddock.radio.packets.messages import Post
+from paddock.radio.packets.queues import MISSION
 from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
