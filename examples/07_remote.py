@@ -3,13 +3,13 @@
 import sys
 
 import paddock
-from paddock.client.control import RemoteControlRequest
+from paddock.world.snapshot import CommandRequest
 
 car = {"name": "red", "model": "car.bicycle", "preset": "sports", "pose": [0, 3, 0], "speed": 8}
 scenario = {"seed": 4, "clock": {"rate": 500, "pace": 0, "sync": {"every": 5, "timeout": 2}}, "vehicles": [car]}
 
 
-def drive(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
+def drive(request: CommandRequest) -> dict[str, dict[str, float]]:
     """Return to the x axis at 10 m/s; the simulation waits for this reply."""
     red = request.snapshot["red"]
     steer = -0.05 * red.position[1] - 0.6 * red.yaw

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from paddock.bench.processes import Server, Subscriber
-from paddock.bench.suites.clients import asked, crowd, crowd_with_radio
+from paddock.bench.suites.clients import asked, rovers, rovers_with_radio
 from paddock.wire.operations import OPERATIONS
 
 
@@ -31,7 +31,7 @@ def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured()
 
 @pytest.mark.slow
 def test_operations_of_the_radio_are_answered() -> None:
-    with Server(crowd_with_radio(10), {"zmq": {"port": 0}}) as server:
+    with Server(rovers_with_radio(10), {"zmq": {"port": 0}}) as server:
         port = server.addresses["zmq"]["port"]
         for operation in ("link_budget", "radio_view", "set_jammer", "set_spoofer", "radio_commands", "radio_send"):
             example, figures = json.dumps(OPERATIONS[operation].entry.example), {"answers": 0.0}
@@ -42,7 +42,7 @@ def test_operations_of_the_radio_are_answered() -> None:
 
 @pytest.mark.slow
 def test_clients_are_answered_while_the_run_ticks() -> None:
-    with Server(crowd(10), {"zmq": {"port": 0}}) as server:
+    with Server(rovers(10), {"zmq": {"port": 0}}) as server:
         before = server.figures()
         for operation, fewest in (("inspect", 10), ("command", 10), ("restore", 0)):
             port, params = server.addresses["zmq"]["port"], json.dumps(OPERATIONS[operation].entry.example)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.client.control import RemoteControlRequest
+from paddock.world.snapshot import CommandRequest
 
 
 def test_the_same_verbs_as_coroutines(serve: Any) -> None:
@@ -49,7 +49,7 @@ def test_handlers_run_in_the_loop(serve: Any) -> None:
         async with await paddock.connect_async(served.url) as sim:
             asked: list[int] = []
 
-            async def drive(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
+            async def drive(request: CommandRequest) -> dict[str, dict[str, float]]:
                 await asyncio.sleep(0)
                 asked.append(request.tick)
                 return {"red": {"throttle": 0.5}}
@@ -81,7 +81,7 @@ def test_a_handlers_error_is_raised_by_step(serve: Any) -> None:
     async def story() -> None:
         async with await paddock.connect_async(served.url) as sim:
 
-            async def drive(request: RemoteControlRequest) -> None:
+            async def drive(request: CommandRequest) -> None:
                 raise ZeroDivisionError("in my controller")
 
             await sim.control.on_request("red", handler=drive)

@@ -63,6 +63,21 @@ def test_the_token_is_needed(serve: Any) -> None:
         assert seen
 
 
+def test_a_server_that_closes_every_connection_is_named() -> None:
+    """As one that needs a token does when it is faster than the client reads why."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def close_all() -> None:
+            with suppress(OSError):
+                while True:
+                    listening.accept()[0].close()
+
+        threading.Thread(target=close_all, daemon=True).start()
+        with pytest.raises(paddock.PaddockError, match="the token is wrong, or this is no Paddock server"):
+            paddock.connect(f"tcp://127.0.0.1:{listening.getsockname()[1]}", timeout=30)
+        listening.shutdown(socket.SHUT_RDWR)
+
+
 def test_a_token_for_a_server_without_one_is_ignored(shared: Any) -> None:
     with paddock.connect(shared.url, token="a-long-secret", timeout=30) as sim:
         seen: list[Any] = []

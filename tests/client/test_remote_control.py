@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import paddock
-from paddock.client.control import RemoteControlRequest
+from paddock.world.snapshot import CommandRequest
 
 
 def steer_by_position(request: Any) -> dict[str, dict[str, float]]:
@@ -37,7 +37,7 @@ def test_synchronous_control_gives_the_same_run(serve: Any, drive: bool) -> None
         ticks = []
 
         @sim.control.on_request("red")
-        def drive_red(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
+        def drive_red(request: CommandRequest) -> dict[str, dict[str, float]]:
             ticks.append(request.tick)
             assert request.vehicles == ("red",)
             assert request.tick == request.snapshot.tick
@@ -84,7 +84,7 @@ def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
     served = serve(scenario)
     with paddock.connect(served.url, name="slow") as sim:
 
-        def handler(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
+        def handler(request: CommandRequest) -> dict[str, dict[str, float]]:
             if request.tick == 1:
                 sleep(0.9)
             return {"red": {"throttle": 0.1 * request.tick, "brake": 0.0}}
@@ -105,7 +105,7 @@ def test_an_error_of_a_handler_is_raised_by_step(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
 
-        def handler(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
+        def handler(request: CommandRequest) -> dict[str, dict[str, float]]:
             if request.tick == 5:
                 raise ZeroDivisionError("in my controller")
             return {"red": {"throttle": 0.5}}
@@ -138,7 +138,7 @@ def test_verbs_work_within_a_handler(serve: Any) -> None:
     with paddock.connect(served.url) as sim:
         seen = []
 
-        def handler(request: RemoteControlRequest) -> None:
+        def handler(request: CommandRequest) -> None:
             sim.world.markers.put(paddock.Marker.text("note", 1, f"tick {request.tick}"))
             seen.append(sim.snapshot().tick)
 
@@ -175,7 +175,7 @@ def test_handlers_run_while_no_thread_waits(serve: Any) -> None:
     with paddock.connect(served.url) as driver, paddock.connect(served.url) as clock:
         threads = set()
 
-        def handler(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
+        def handler(request: CommandRequest) -> dict[str, dict[str, float]]:
             threads.add(threading.current_thread().name)
             return {"red": {"throttle": 0.5}}
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.engine.barrier import Claim, CommandRequest
+from paddock.engine.barrier import Claim
 from paddock.engine.commands import check_command
 from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import PaddockError
+from paddock.world.snapshot import CommandRequest
 
 Load = Callable[..., Simulation]
 CAR = {"name": "red", "model": "car.kinematic", "speed": 5, "commands": {"throttle": 0.5, "steer": 0.1}}

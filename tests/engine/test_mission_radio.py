@@ -8,7 +8,7 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.radio.packets.layout import GOAL, MISSION
+from paddock.radio.packets.queues import GOAL, MISSION
 from paddock.record import verify, write_run
 from paddock.scenario import ScenarioError
 from paddock.world.archive import pack, unpack

@@ -102,7 +102,7 @@ def test_uneven_ground_is_met_where_the_beam_reaches_its_slope() -> None:
         "vehicles": [
             {
                 "name": "eye",
-                "model": "quad",
+                "model": "point",
                 "pose": [0, 0, 5, 0],
                 "sensors": [{"lidar": {"noise": 0.0, "beams": 1, "z": 0.0, "range_max": 60}}],
             }

@@ -8,7 +8,8 @@ import pytest
 import paddock
 from paddock import PaddockError, Simulation
 from paddock.compute.threads import available_threads, limit_threads
-from paddock.radio.packets.layout import BEACONS_HEARD, LEFT
+from paddock.radio.links.jamming import find_emitter
+from paddock.radio.packets.queues import BEACONS_HEARD, LEFT
 from paddock.world.archive import pack, unpack
 
 RADIO = {"bandwidth": 2e6, "bit_rate": 1e6, "power": 10.0, "sensitivity": -90.0, "noise_figure": 0.0}
@@ -201,7 +202,7 @@ def test_followers_do_not_hear_a_radio_that_waits() -> None:
         tree["radio"]["jammers"].append(follower)
         with paddock.load(tree) as sim:
             talk(sim, 0.5)
-            state = sim.engine.radio.roster.jammers.find("amber")
+            state = find_emitter("jammer", sim.engine.radio.state.jammers, "amber")
             assert state.heard == (0.0 if on else 2.4e9)
             transmits = sim.engine.radio.survey().transmits  # what spectra have of radios
             assert transmits == pytest.approx([0.0 if on else AIRTIME / 0.01, 0.0], rel=0.15)

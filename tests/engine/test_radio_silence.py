@@ -9,7 +9,7 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.radio.packets.layout import LOST, TRANSMITTED
+from paddock.radio.packets.queues import LOST, TRANSMITTED
 from paddock.world.archive import pack, unpack
 
 TICKS = 100

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from radio_messages import connect, links_of, messages_over
 
-from paddock.radio.packets.layout import BROADCAST, DELIVERED
 from paddock.radio.packets.messages import Messages
+from paddock.radio.packets.queues import BROADCAST, DELIVERED
 from paddock.scenario.radio_types import MessagesSection
 
 LIGHT = 299_792_458.0  # m/s

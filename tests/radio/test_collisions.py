@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.radio.links.collisions import CALM, duty_load, duty_pace
 from paddock.radio.links.radios import COLUMN, Floats
+from paddock.radio.links.table import CALM
+from paddock.radio.physics.signal import duty_load, duty_pace
 
 TYPE = {"bandwidth": 2e6, "bit_rate": 4e6}
 AIRTIME = 8192 / 4e6  # s, of a packet

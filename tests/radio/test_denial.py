@@ -11,9 +11,22 @@ from radio_messages import connect, links_of, load_messages, messages_over
 
 from paddock.errors import PaddockError
 from paddock.radio.links.table import BEGIN, BURST, BURST_ROWS, CYCLE, LENGTH, PERIOD, SHARE
-from paddock.radio.packets.layout import BROADCAST, DELIVERED, EXPIRED, IDLE, NEVER, PHASE, TRANSMITTED
 from paddock.radio.packets.messages import Messages
-from paddock.radio.packets.queues import CLOSED, REPEATS, denied_slots, floor_sum, idle_slots, slot_after
+from paddock.radio.packets.queues import (
+    BROADCAST,
+    CLOSED,
+    DELIVERED,
+    EXPIRED,
+    IDLE,
+    NEVER,
+    PHASE,
+    REPEATS,
+    TRANSMITTED,
+    denied_slots,
+    floor_sum,
+    idle_slots,
+    slot_after,
+)
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 from paddock.world.state import save

@@ -83,8 +83,8 @@ def run(signals: np.ndarray, now: float, level: float, active: float = 1.0, dela
     """One update of one receiver and one spoofer: 3 dB of margin, 1 s to capture, 2 m/s to the east."""
     rules, ways = np.array([[2.0], [1.0], [delay]]), np.array([[0.0], [0.0], [0.0], [2.0], [0.0], [0.0]])
     weights, aimed = np.array([active / 1.5]), np.ones((1, 1))
-    arguments = levels_of(level), weights, np.zeros(1, np.int64), np.array([active]), aimed, rules, ways, signals
-    g.update_signals(1, 0, now, 0.1, *arguments)
+    spoofing = g.Spoofing(np.zeros(1, np.int64), np.array([active]), aimed, rules, ways)
+    g.update_signals(1, 0, now, 0.1, levels_of(level), weights, spoofing, signals)
 
 
 def open_sky() -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 
 from paddock.behaviour.rule import find_rule
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.radio.packets.layout import (
+from paddock.radio.packets.queues import (
     MAIL_ARRIVED,
     MAIL_NUMBERS,
     MAIL_REAL,
@@ -85,7 +85,6 @@ def test_the_newest_numbers_that_have_arrived() -> None:
         heard.mail_real[1, k, MAIL_VALUES : MAIL_VALUES + 2] = [k, 10 * k]
     heard.mails[1] = 4
     out = np.full((3, 2), -1.0)
-    columns = heard.first, heard.slots, heard.time, heard.mail_head, heard.mails, heard.mail, heard.mail_real
-    newest_numbers(np.arange(2), *columns, 1, out)  # the second column is the age
+    newest_numbers(np.arange(2), heard, 1, out)  # the second column is the age
     assert out[:, 0].tolist() == [-1.0, -1.0, -1.0]
     assert out[:, 1].tolist() == [1.0, 2.0, 10.0]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from radio_messages import STREAM, connect, keep_radios, links_of, load_messages, messages_over
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.packets import layout as c
+from paddock.radio.packets import queues as c
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.state import decoded, encoded
 from paddock.scenario.radio_types import MessagesSection

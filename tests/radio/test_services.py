@@ -8,7 +8,7 @@ import pytest
 from radio_messages import connect, keep_radios, links_of, load_messages, messages_over
 
 from paddock.errors import PaddockError
-from paddock.radio.packets import layout as c
+from paddock.radio.packets import queues as c
 from paddock.radio.packets.messages import Messages, Post
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from radio_messages import links_of
 
-from paddock.engine.radio.tuning import HopNetwork, OccupiedBands, best_channel, hop
+from paddock.engine.radio.tuning import OccupiedBands, best_channel, hop
+from paddock.scenario.radio_types import HoppingSection
 
 WIFI = np.array([2.412e9, 2.437e9, 2.462e9])  # channels 1, 6 and 11
 
@@ -60,7 +61,7 @@ def test_channels_that_overlap_in_part_interfere_in_part() -> None:
 
 
 def test_hopping_is_uniform_and_shared_by_the_key() -> None:
-    red, also, blue = (HopNetwork(key, (1, 6, 11, 14), 0.1) for key in ("red", "red", "blue"))
+    red, also, blue = (HoppingSection(key=key, channels=(1, 6, 11, 14), dwell=0.1) for key in ("red", "red", "blue"))
     times = np.arange(4000) * 0.1 + 0.05
     first, same, other = ([hop(7, network, time) for time in times] for network in (red, also, blue))
     assert first == same != other

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zmq
+from asked import ask
 
 import paddock
 from paddock.engine.build import arrival
@@ -56,19 +56,13 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
     sim.reset()
 
 
-def ask(host: Host, operation: str, **arguments: Any) -> Any:
-    result = operate(host.source, operation, "eve", arguments)
-    result_of = result.result(60) if isinstance(result, Future) else result
-    return result_of() if callable(result_of) else result_of
-
-
 @pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])
 def test_a_timeout_that_no_run_reaches_is_refused_before_it_counts(host: Host, timeout: float) -> None:
     with pytest.raises(PaddockError, match="timeout of a command"):
-        ask(host, "command", target="red", inputs={"steer": 0.1}, timeout=timeout)
+        ask(host.source, "command", target="red", inputs={"steer": 0.1}, timeout=timeout)
     with pytest.raises(PaddockError, match="timeout of a command"):
-        ask(host, "command_many", ids=np.array([1]), inputs={"steer": 0.1}, timeout=timeout)
-    assert ask(host, "step", ticks=5) == 5
+        ask(host.source, "command_many", ids=np.array([1]), inputs={"steer": 0.1}, timeout=timeout)
+    assert ask(host.source, "step", ticks=5) == 5
 
 
 def test_a_client_cannot_import_modules(host: Host) -> None:
@@ -80,17 +74,17 @@ def test_a_client_cannot_import_modules(host: Host) -> None:
         {"model": "rover", "sensors": ["this"]},
     ):
         with pytest.raises(PaddockError, match="unknown"):
-            ask(host, "spawn", entry=entry)
+            ask(host.source, "spawn", entry=entry)
         with pytest.raises(PaddockError, match="unknown"):
-            ask(host, "spawn_all", entries=[{"model": "rover"}, entry])
+            ask(host.source, "spawn_all", entries=[{"model": "rover"}, entry])
     assert "this" not in sys.modules and "antigravity" not in sys.modules
-    assert ask(host, "spawn", entry={"model": "rover", "behaviour": {"hold": {}}, "name": "hal"}) == "hal"
+    assert ask(host.source, "spawn", entry={"model": "rover", "behaviour": {"hold": {}}, "name": "hal"}) == "hal"
 
 
 def test_a_saved_state_cannot_import_modules(host: Host) -> None:
-    ask(host, "spawn", entry={"model": "rover", "name": "dog"})
-    ask(host, "override", target="dog", behaviour="hold")
-    saved = ask(host, "save")
+    ask(host.source, "spawn", entry={"model": "rover", "name": "dog"})
+    ask(host.source, "override", target="dog", behaviour="hold")
+    saved = ask(host.source, "save")
     waiting = {"tick": 9, "sequence": 1, "source": ""}
     for attack in (
         lambda tree: entry_of(tree, "dog", model="this"),
@@ -104,15 +98,15 @@ def test_a_saved_state_cannot_import_modules(host: Host) -> None:
         tree = unpack(saved)
         attack(tree)
         with pytest.raises(PaddockError, match="unknown"):
-            ask(host, "restore", state=pack(tree))
+            ask(host.source, "restore", state=pack(tree))
     for nonsense in ({"fleets": 3}, {"fleets": {"dog": {"entry": "{"}}}, {}):
         with pytest.raises(PaddockError, match="what save"):
-            ask(host, "restore", state=pack(nonsense))
+            ask(host.source, "restore", state=pack(nonsense))
     assert "this" not in sys.modules and "antigravity" not in sys.modules
-    before = ask(host, "state_hash")
-    ask(host, "remove", target="dog")
-    ask(host, "restore", state=saved)
-    assert ask(host, "state_hash") == before
+    before = ask(host.source, "state_hash")
+    ask(host.source, "remove", target="dog")
+    ask(host.source, "restore", state=saved)
+    assert ask(host.source, "state_hash") == before
 
 
 def entry_of(tree: dict[str, Any], fleet: str, **fields: Any) -> None:
@@ -130,10 +124,10 @@ def test_an_override_or_a_scenario_cannot_import_modules(host: Host) -> None:
     behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
     for behaviour in behaviours:
         with pytest.raises(PaddockError, match="override: unknown behaviour"):
-            ask(host, "override", target="red", behaviour=behaviour)
+            ask(host.source, "override", target="red", behaviour=behaviour)
         text = json.dumps({"vehicles": [{"model": "rover", "behaviour": behaviour}]}, indent=1)
         with pytest.raises(PaddockError, match="unknown behaviour"):
-            ask(host, "switch_scenario", text=text)
+            ask(host.source, "switch_scenario", text=text)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
 
@@ -151,7 +145,7 @@ def test_a_mission_cannot_import_modules(host: Host, mission: dict[str, Any], me
     host.source.director = lambda scenario: pytest.fail("begun")
     text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
     with pytest.raises(PaddockError, match=message):
-        ask(host, "switch_scenario", text=text)
+        ask(host.source, "switch_scenario", text=text)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
 
@@ -167,16 +161,16 @@ def test_clients_may_use_and_restore_names_of_the_scenario(tmp_path: Path, monke
     rover = {"name": "dog", "model": "rover"}
     with paddock.load({"vehicles": [rover]}) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
         with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
-            ask(host, "override", target="dog", behaviour="rule_of_the_owner")
+            ask(host.source, "override", target="dog", behaviour="rule_of_the_owner")
         assert "rule_of_the_owner" not in sys.modules
         sim.behaviours.override("dog", "rule_of_the_owner")
-        ask(host, "override", target="dog", behaviour="rule_of_the_owner")
-        ask(host, "restore", state=ask(host, "save"))
-        assert [override.behaviour for override in ask(host, "overrides")] == ["rule_of_the_owner"]
+        ask(host.source, "override", target="dog", behaviour="rule_of_the_owner")
+        ask(host.source, "restore", state=ask(host.source, "save"))
+        assert [override.behaviour for override in ask(host.source, "overrides")] == ["rule_of_the_owner"]
 
 
 def test_several_vehicles_are_added_all_or_none(host: Host) -> None:
-    before = ask(host, "state_hash")
+    before = ask(host.source, "state_hash")
     wrong = (
         [{"model": "rover"}, {"model": "rover", "preset": "nope"}],
         [{"model": "rover", "name": "a"}, {"model": "rover", "name": "a"}],
@@ -186,20 +180,20 @@ def test_several_vehicles_are_added_all_or_none(host: Host) -> None:
     )
     for entries in wrong:
         with pytest.raises(PaddockError):
-            ask(host, "spawn_all", entries=entries)
-    assert ask(host, "state_hash") == before
+            ask(host.source, "spawn_all", entries=entries)
+    assert ask(host.source, "state_hash") == before
     right = [{"model": "rover", "name": name} for name in "ab"]
-    assert ask(host, "spawn_all", entries=right) == ["a", "b"]
+    assert ask(host.source, "spawn_all", entries=right) == ["a", "b"]
 
 
 def test_a_refused_claim_keeps_the_earlier_one(host: Host) -> None:
-    ask(host, "spawn", entry={"model": "rover", "name": "blue"})
-    ask(host, "claim", vehicles=["red"])
+    ask(host.source, "spawn", entry={"model": "rover", "name": "blue"})
+    ask(host.source, "claim", vehicles=["red"])
     with pytest.raises(PaddockError, match="unknown vehicle 'green'"):
-        ask(host, "claim", vehicles=["green"])
+        ask(host.source, "claim", vehicles=["green"])
     with pytest.raises(PaddockError, match="'eve' has already claimed red"):
         operate(host.source, "claim", "bob", {"vehicles": ["red"]})
-    ask(host, "claim", vehicles=["blue", "red"])  # instead of the earlier one
+    ask(host.source, "claim", vehicles=["blue", "red"])  # instead of the earlier one
     host.source.gone("eve")
     operate(host.source, "claim", "bob", {"vehicles": ["red"]})
 
@@ -207,12 +201,12 @@ def test_a_refused_claim_keeps_the_earlier_one(host: Host) -> None:
 def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paddock.engine.actions.MOST_WAITING", 50)
     for k in range(50):
-        ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9 + k)
+        ask(host.source, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9 + k)
     with pytest.raises(PaddockError, match="mailbox full: 50 actions"):
-        ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9)
+        ask(host.source, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9)
     monkeypatch.undo()
     with pytest.raises(PaddockError, match="at_tick"):
-        ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=2**63)
+        ask(host.source, "command", target="red", inputs={"steer": 0.1}, at_tick=2**63)
 
 
 SWARM = {"name": "swarm", "model": "point", "count": 10_000_000, "spawn": {"grid": {"spacing": 1}}}
@@ -221,15 +215,15 @@ SWARM = {"name": "swarm", "model": "point", "count": 10_000_000, "spawn": {"grid
 def test_one_tick_takes_a_limited_number_of_actions_sent_in_advance(host: Host) -> None:
     for k in range(256):
         operation, more = ("place", {"pose": [0, 0, 0, 0]}) if k % 2 else ("command", {"inputs": {"steer": 0.1}})
-        ask(host, operation, target="red", at_tick=3, **more)
+        ask(host.source, operation, target="red", at_tick=3, **more)
     with pytest.raises(PaddockError, match="256 actions of clients wait for tick 3 already: use another tick"):
-        ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)
-    ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=4)
-    assert ask(host, "step", ticks=5) == 5
+        ask(host.source, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)
+    ask(host.source, "place", target="red", pose=[0, 0, 0, 0], at_tick=4)
+    assert ask(host.source, "step", ticks=5) == 5
     sim = host.source.watched
     assert isinstance(sim, paddock.Simulation)
     sim.reset()
-    ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)  # of the new run
+    ask(host.source, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)  # of the new run
 
 
 def test_a_spawn_beyond_the_limits_is_refused_before_anything_is_built(
@@ -241,18 +235,18 @@ def test_a_spawn_beyond_the_limits_is_refused_before_anything_is_built(
         ("spawn_all", {"entries": [{**SWARM, "name": f"swarm{k}", "count": 150_000} for k in range(2)]}),
     ):
         with pytest.raises(PaddockError, match="exceed the 200,000 that clients may add"):
-            ask(host, operation, **arguments)
+            ask(host.source, operation, **arguments)
     assert isinstance(host.source, LiveSource)
     monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=20_000_000, memory=2.0))
     with pytest.raises(
         PaddockError, match=r"10,000,000 vehicles need about 1\d\.\d GiB of memory, more than the 2\.0 GiB"
     ):
-        ask(host, "spawn", entry=SWARM)
+        ask(host.source, "spawn", entry=SWARM)
     monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=20_000_000, memory=1000.0))
     monkeypatch.setattr("paddock.engine.fleets.available_bytes", lambda: 3 << 30)
     with pytest.raises(PaddockError, match=r"more than the 3\.0 GiB available on this machine"):
-        ask(host, "spawn", entry=SWARM)
-    assert ask(host, "step", ticks=5) == 5
+        ask(host.source, "spawn", entry=SWARM)
+    assert ask(host.source, "step", ticks=5) == 5
 
 
 def test_vehicles_that_clients_add_count_together_and_those_removed_do_not(
@@ -261,18 +255,18 @@ def test_vehicles_that_clients_add_count_together_and_those_removed_do_not(
     assert isinstance(host.source, LiveSource)
     monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=5))
     few = {"model": "rover", "spawn": {"grid": {"spacing": 3}}}
-    assert ask(host, "spawn", entry={**few, "name": "dogs", "count": 3}) == "dogs"
+    assert ask(host.source, "spawn", entry={**few, "name": "dogs", "count": 3}) == "dogs"
     with pytest.raises(PaddockError, match="6 vehicles exceed the 5"):
-        ask(host, "spawn", entry={**few, "name": "cats", "count": 3})
+        ask(host.source, "spawn", entry={**few, "name": "cats", "count": 3})
     with pytest.raises(PaddockError, match="6 vehicles exceed the 5"):
-        ask(host, "spawn", entry={"fleet": "dogs", "count": 3, "spawn": few["spawn"]})
-    ask(host, "remove", target="dogs[1]")
-    assert ask(host, "spawn", entry={"fleet": "dogs", "count": 3, "spawn": few["spawn"]}) == "dogs"
+        ask(host.source, "spawn", entry={"fleet": "dogs", "count": 3, "spawn": few["spawn"]})
+    ask(host.source, "remove", target="dogs[1]")
+    assert ask(host.source, "spawn", entry={"fleet": "dogs", "count": 3, "spawn": few["spawn"]}) == "dogs"
 
 
 def test_the_limit_is_stated_before_other_mistakes_of_an_entry(host: Host) -> None:
     with pytest.raises(PaddockError, match=r"vehicles\[0\]\.count: 10,000,000 vehicles exceed the 200,000"):
-        ask(host, "spawn", entry={"name": "dogs", "model": "rover", "count": 10_000_000})
+        ask(host.source, "spawn", entry={"name": "dogs", "model": "rover", "count": 10_000_000})
 
 
 def test_fleets_that_clients_add_are_limited_because_each_costs_time_in_every_tick(
@@ -281,24 +275,24 @@ def test_fleets_that_clients_add_are_limited_because_each_costs_time_in_every_ti
     assert isinstance(host.source, LiveSource)
     monkeypatch.setattr(host.source, "limits", ClientLimits(fleets=2))
     for name in ("a", "b"):
-        assert ask(host, "spawn", entry={"name": name, "model": "rover"}) == name
-    saved = ask(host, "save")
+        assert ask(host.source, "spawn", entry={"name": name, "model": "rover"}) == name
+    saved = ask(host.source, "save")
     text = r"3 fleets exceed the 2 that clients may add \(serve.limits.fleets\)"
     for operation, arguments in (
         ("spawn", {"entry": {"name": "c", "model": "rover"}}),
         ("spawn_all", {"entries": [{"name": "c", "model": "rover"}]}),
     ):
         with pytest.raises(PaddockError, match=text):
-            ask(host, operation, **arguments)
-    ask(host, "remove", target="a")
+            ask(host.source, operation, **arguments)
+    ask(host.source, "remove", target="a")
     with pytest.raises(PaddockError, match=text):
-        ask(host, "spawn_all", entries=[{"name": name, "model": "rover"} for name in ("c", "d")])
-    assert ask(host, "spawn", entry={"name": "c", "model": "rover"}) == "c"
+        ask(host.source, "spawn_all", entries=[{"name": name, "model": "rover"} for name in ("c", "d")])
+    assert ask(host.source, "spawn", entry={"name": "c", "model": "rover"}) == "c"
     monkeypatch.setattr(host.source, "limits", ClientLimits(fleets=1))
-    ask(host, "restore", state=saved)  # no more than there are
-    ask(host, "clear")
+    ask(host.source, "restore", state=saved)  # no more than there are
+    ask(host.source, "clear")
     with pytest.raises(PaddockError, match="restore: 2 fleets exceed the 1 that"):
-        ask(host, "restore", state=saved)
+        ask(host.source, "restore", state=saved)
     listed = "vehicles:\n" + "".join(f"- {{name: f{k}, model: point}}\n" for k in range(257))
     (problem,) = problems_of(listed, installed_names(), ClientLimits())
     assert problem.line == 258 and "257 fleets exceed the 256" in problem.message
@@ -311,7 +305,7 @@ def test_a_scenario_beyond_the_limits_is_refused_at_its_line(host: Host) -> None
     text = "vehicles:\n" + "".join(f"- {{name: f{k}, {fleet.format(10_000_000)}}}\n" for k in range(20))
     assert len(text) < 1700
     with pytest.raises(PaddockError, match=r"2:35: 10,000,000 vehicles exceed the 200,000"):
-        ask(host, "switch_scenario", text=text)
+        ask(host.source, "switch_scenario", text=text)
     (problem,) = problems_of(text, installed_names(), ClientLimits())
     assert (problem.line, problem.column) == (2, 35)
     events = f"  events:\n  - {{at: 1, vehicle: {{name: f, {fleet.format(300_000)}}}}}\n"
@@ -328,7 +322,7 @@ def test_a_scenario_with_too_many_tasks_is_refused_at_its_line(host: Host) -> No
     host.source.director = lambda scenario: pytest.fail("begun")
     text = "vehicles: [{name: uav, model: fixed_wing, pose: [0, 0, 100, 0]}]\nmission:\n  generate: {tasks: 100000}\n"
     with pytest.raises(PaddockError, match=r"3:21: 100,000 tasks exceed the 2,000 of a client's scenario"):
-        ask(host, "switch_scenario", text=text)
+        ask(host.source, "switch_scenario", text=text)
     (problem,) = problems_of(text, installed_names(), ClientLimits())
     assert (problem.line, problem.column) == (3, 21) and "serve.limits.tasks" in problem.message
     assert not problems_of(text.replace("100000", "20"), installed_names(), ClientLimits())
@@ -338,8 +332,8 @@ def test_a_scenario_with_too_many_tasks_is_refused_at_its_line(host: Host) -> No
 
 
 def test_a_saved_state_cannot_have_more_vehicles_than_clients_may_add(host: Host) -> None:
-    ask(host, "spawn", entry={"model": "rover", "name": "dog"})
-    saved = ask(host, "save")
+    ask(host.source, "spawn", entry={"model": "rover", "name": "dog"})
+    saved = ask(host.source, "save")
     waiting = {"tick": 9, "sequence": 1, "source": "", "kind": "spawn", "action": {"entry": SWARM}}
     for attack in (
         lambda tree: entry_of(tree, "dog", count=10_000_000, spawn={"grid": {"spacing": 1}}),
@@ -348,14 +342,14 @@ def test_a_saved_state_cannot_have_more_vehicles_than_clients_may_add(host: Host
         tree = unpack(saved)
         attack(tree)
         with pytest.raises(PaddockError, match=r"has 10,000,00\d vehicles; clients may add 200,000 to the 1 of the"):
-            ask(host, "restore", state=pack(tree))
-    ask(host, "restore", state=saved)
+            ask(host.source, "restore", state=pack(tree))
+    ask(host.source, "restore", state=saved)
 
 
 def test_queued_vehicles_of_a_saved_state_are_valid_and_within_the_limits(host: Host) -> None:
     """A negative count would make room for others."""
-    ask(host, "spawn", entry={"model": "rover", "name": "pack", "count": 2, "spawn": {"grid": {"spacing": 5}}})
-    saved, before = ask(host, "save"), ask(host, "state_hash")
+    ask(host.source, "spawn", entry={"model": "rover", "name": "pack", "count": 2, "spawn": {"grid": {"spacing": 5}}})
+    saved, before = ask(host.source, "save"), ask(host.source, "state_hash")
     where: dict[str, Any] = {"spawn": {"grid": {"spacing": 5}}}
     grid = {"model": "rover", **where}
     heavy = {**grid, "name": "e", "count": 150_000, "sensors": [{"imu": {"delay": 10, "rate": 1000}}]}
@@ -374,12 +368,12 @@ def test_queued_vehicles_of_a_saved_state_are_valid_and_within_the_limits(host: 
         ]
         tree["mailbox"] = {"sequence": len(queue), "queue": queue}
         with pytest.raises(PaddockError, match=why):
-            ask(host, "restore", state=pack(tree))
-        assert ask(host, "state_hash") == before
+            ask(host.source, "restore", state=pack(tree))
+        assert ask(host.source, "state_hash") == before
 
 
 def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved, before = ask(host, "save"), ask(host, "state_hash")
+    saved, before = ask(host.source, "save"), ask(host.source, "state_hash")
 
     def refuse(*_: Any) -> None:
         raise AssertionError("taken over")
@@ -401,8 +395,8 @@ def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monke
         tree = unpack(saved)
         change(tree)
         with pytest.raises(PaddockError, match=why):
-            ask(host, "restore", state=pack(tree))
-    assert ask(host, "state_hash") == before
+            ask(host.source, "restore", state=pack(tree))
+    assert ask(host.source, "state_hash") == before
 
 
 def test_vehicles_of_clients_are_built_beside_the_tick_and_a_replay_finds_the_same(
@@ -418,10 +412,10 @@ def test_vehicles_of_clients_are_built_beside_the_tick_and_a_replay_finds_the_sa
     monkeypatch.setattr("paddock.engine.fleets.arrival", noted)
     few = {"model": "rover", "count": 2, "spawn": {"random": {"low": [0, 0, 0], "high": [9, 9, 0]}}}
     with sim.clock.running(pace=0):
-        assert ask(host, "spawn", entry={**few, "name": "dogs"}) == "dogs"
-        assert ask(host, "spawn", entry={"fleet": "dogs", "count": 1, "spawn": few["spawn"]}) == "dogs"
-        assert ask(host, "spawn", entry={"model": "rover"}) == "rover_2"
-        assert ask(host, "spawn_all", entries=[{"model": "rover"}, {"model": "rover"}]) == ["rover_3", "rover_4"]
+        assert ask(host.source, "spawn", entry={**few, "name": "dogs"}) == "dogs"
+        assert ask(host.source, "spawn", entry={"fleet": "dogs", "count": 1, "spawn": few["spawn"]}) == "dogs"
+        assert ask(host.source, "spawn", entry={"model": "rover"}) == "rover_2"
+        assert ask(host.source, "spawn_all", entries=[{"model": "rover"}, {"model": "rover"}]) == ["rover_3", "rover_4"]
     assert len(threads) == 5 and {name.rpartition("_")[0] for name in threads} == {"paddock-worker"}
     spawned = [posted for posted in sim.control.log.entries if posted.action.saved_as == "spawn"]
     assert len(spawned) == 5 and all(posted.source == "eve" for posted in spawned)
@@ -437,18 +431,18 @@ def test_too_little_memory_for_vehicles_is_an_error_and_the_run_goes_on(
 
     monkeypatch.setattr("paddock.engine.fleets.arrival", exhausted)
     with pytest.raises(PaddockError, match=r"vehicles\[0\].count: not enough memory for the vehicles"):
-        ask(host, "spawn", entry={"model": "rover"})
-    assert ask(host, "step", ticks=5) == 5
+        ask(host.source, "spawn", entry={"model": "rover"})
+    assert ask(host.source, "step", ticks=5) == 5
 
 
 def test_markers_of_a_client_have_a_number_of_points(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     sim = host.source.watched
     assert isinstance(sim, paddock.Simulation)
     line = {"namespace": "n", "kind": "line_list", "vertices": np.zeros((200_000, 3))}
-    ask(host, "put_markers", markers=[{**line, "id": 1}])
+    ask(host.source, "put_markers", markers=[{**line, "id": 1}])
     with pytest.raises(PaddockError, match="400000 points of this client exceed the limit of 250000"):
-        ask(host, "put_markers", markers=[{**line, "id": 2}])
-    ask(host, "put_markers", markers=[{**line, "id": 1}])  # in place of the first
+        ask(host.source, "put_markers", markers=[{**line, "id": 2}])
+    ask(host.source, "put_markers", markers=[{**line, "id": 1}])  # in place of the first
     for k in range(4):
         operate(host.source, "put_markers", f"eve {k}", {"markers": [{**line, "id": 10 + k}]})
     with pytest.raises(PaddockError, match="1200000 points of all clients exceed the limit of 1000000"):
@@ -457,7 +451,7 @@ def test_markers_of_a_client_have_a_number_of_points(host: Host, monkeypatch: py
     with pytest.raises(PaddockError, match="288000 points of this client"):  # 2 x 48 lines each
         operate(host.source, "put_markers", "mallory", {"markers": rings})
     sim.world.markers.clear()
-    ask(host, "put_markers", markers=[{**line, "id": 2}])
+    ask(host.source, "put_markers", markers=[{**line, "id": 2}])
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:

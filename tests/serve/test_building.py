@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
+from asked import ask
 
 import paddock
 from paddock.engine.actions import SpawnAction
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
-from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.world.archive import check_equal, pack, unpack
 
@@ -66,12 +65,6 @@ def served(scenario: dict[str, Any], limits: ClientLimits | None = None) -> Iter
         source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         yield source
         source.detach()
-
-
-def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
-    result = operate(source, operation, "eve", arguments)
-    result_of = result.result(60) if isinstance(result, Future) else result
-    return result_of() if callable(result_of) else result_of
 
 
 def queued(state: bytes, *entries: dict[str, Any], tick: int) -> bytes:

@@ -4,7 +4,7 @@ from inspect import signature
 from operator import attrgetter
 
 import paddock
-from paddock.bench.suites.clients import crowd_with_radio
+from paddock.bench.suites.clients import rovers_with_radio
 from paddock.serve.live import handlers
 from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.replay import REPLAYED
@@ -32,7 +32,7 @@ def test_handlers_take_the_arguments_of_their_entries() -> None:
 
 def test_operations_without_a_handler_are_methods_of_the_simulation() -> None:
     derived = [OPERATIONS[name] for name, handler in HANDLERS.items() if handler.__name__ == "handler"]
-    with paddock.load(crowd_with_radio(1)) as sim:
+    with paddock.load(rovers_with_radio(1)) as sim:
         for operation in derived:
             method = attrgetter(".".join(filter(None, operation.client)))(sim)
             taken = signature(method).parameters

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
+from asked import ask
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.wire.operations.operation import in_json
 from paddock.wire.radio_results import CoverageGrid, Spectrum
@@ -46,12 +45,6 @@ def test_jammers_have_no_channel_and_need_a_change() -> None:
             PaddockError, match="jammer 'red': nothing to change; give on, scheduled, position, vehicle"
         ):
             sim.radio.jammers.set("red")
-
-
-def ask(run: LiveSource, operation: str, **arguments: Any) -> Any:
-    answer = operate(run, operation, "c", arguments)
-    answer = answer.result(60) if hasattr(answer, "result") else answer
-    return answer() if callable(answer) else answer
 
 
 def test_view_of_radios_stations_and_jammers(run: LiveSource) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
+from asked import ask
 
 import paddock
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
-from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.world.archive import pack, unpack
 
@@ -48,12 +47,6 @@ def served(scenario: dict[str, Any]) -> Iterator[LiveSource]:
         source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         yield source
         source.detach()
-
-
-def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
-    result = operate(source, operation, "eve", arguments)
-    result_of = result.result(60) if isinstance(result, Future) else result
-    return result_of() if callable(result_of) else result_of
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

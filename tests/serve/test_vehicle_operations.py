@@ -11,11 +11,12 @@ import pytest
 
 import paddock
 from paddock.engine import applier
-from paddock.engine.barrier import Claim, CommandRequest
+from paddock.engine.barrier import Claim
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.serve.operations import vehicles
+from paddock.world.snapshot import CommandRequest
 
 DOTS = {"name": "dots", "model": "point", "count": 3, "spawn": {"grid": {"spacing": 2}}}
 

@@ -8,13 +8,12 @@ import socket
 import tempfile
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 SIZE = 100  # ports of a block
 LOWEST, HIGHEST = 10_000, 32_000  # below those that the system gives to sockets which do not ask for one
 BLOCKS = 16  # of a process; then it uses the first one again
 
-_reserved: dict[int, Any] = {}  # base -> open file with the lock
+_reserved: dict[int, int] = {}  # base -> descriptor of the file with the lock
 _search = cycle(range(LOWEST, HIGHEST, SIZE))
 for _ in range(os.getpid() * 7 % (HIGHEST - LOWEST) // SIZE):
     next(_search)
@@ -41,13 +40,13 @@ def _reserve(base: int) -> bool:
     if base in _reserved:
         return False
     path = Path(tempfile.gettempdir()) / f"paddock-test-ports-{os.getuid()}-{base}"
-    opened = path.open("w")
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        opened.close()
+        os.close(descriptor)
         return False
-    _reserved[base] = opened
+    _reserved[base] = descriptor
     return True
 
 

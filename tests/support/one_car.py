@@ -9,7 +9,7 @@ from paddock.compute.kernel import kernel
 from paddock.scenario.loading import load_preset
 from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.vehicles.parts.car import Command, Parameters
-from paddock.world.columns import Environment
+from paddock.world.columns import Environment, column_index
 
 
 class Car:
@@ -29,6 +29,11 @@ class Car:
         run = kernel(self.model.step_spec(parameters=None if self.spares else self.p))
         run(1, round(seconds / dt), self.rows, commands, np.array(self.p), np.array(self.w), dt)
         return self
+
+    def put(self, **columns: float) -> None:
+        """Set columns of the state."""
+        for name, value in columns.items():
+            self.rows[column_index(self.model.state)[name]] = value
 
     def trace(self, seconds: float, value: Callable[["Car"], float], dt: float = 1e-3, **command: float) -> Any:
         """Drive with these commands and return a value every 10 ms."""

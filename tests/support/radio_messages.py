@@ -7,10 +7,9 @@ import numpy as np
 from paddock.radio.links.radios import COLUMN
 from paddock.radio.links.table import no_links
 from paddock.radio.packets.channel_links import channel_links, no_disturbances
-from paddock.radio.packets.layout import Devices
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.network import graph_of
-from paddock.radio.packets.queues import DENIED_ROWS
+from paddock.radio.packets.queues import DENIED_ROWS, Devices
 from paddock.radio.packets.state import check_times, drop_removed, new_packets, reset_radios
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.parts import RADIO

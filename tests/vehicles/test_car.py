@@ -172,7 +172,7 @@ def test_handbrake_lets_the_rear_slide_out() -> None:
 
 def test_on_ice_without_friction_a_turning_car_keeps_its_world_velocity() -> None:
     car = Car("car.bicycle", 15.0, {"mu": 0.0}, **FREE)
-    car.rows[6] = 1.0  # yaw rate
+    car.put(yaw_rate=1.0)
     car.go(2.0 * pi, dt=1e-3, brake=1.0, throttle=1.0)
     assert hypot(car.x - 15.0 * 6.283, car.y) < 0.05
     assert hypot(car.vx, car.vy) == pytest.approx(15.0, rel=1e-9)

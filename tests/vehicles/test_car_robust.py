@@ -9,7 +9,7 @@ from paddock.compute.twin import vectorised
 from paddock.scenario.loading import load_preset, preset_names
 from paddock.vehicles.model import Desire, find_model
 from paddock.vehicles.parts.car import Command, Parameters
-from paddock.world.columns import Environment
+from paddock.world.columns import Environment, column_index
 
 LEVELS = ("car.kinematic", "car.bicycle", "car.double_track", "car.full")
 STEPS = (1e-4, 1e-3, 0.01)
@@ -79,7 +79,7 @@ def test_walking_speed_turn_does_not_ring() -> None:
 def test_a_sideways_slide_ends_at_rest() -> None:
     for dt in STEPS:
         car = Car("car.bicycle")
-        car.rows[5], car.rows[6] = 12.0, 2.0  # sideways speed and yaw rate
+        car.put(vy=12.0, yaw_rate=2.0)
         car.go(20.0, dt=dt, brake=1.0)
         assert (car.vx, car.vy, car.yaw_rate) == (0.0, 0.0, 0.0)
         travelled = np.hypot(car.x, car.y)
@@ -100,8 +100,9 @@ def test_wild_driving_stays_finite_and_bounded(name: str, dt: float) -> None:
         run = kernel(model.step_spec())
         run(n, round(0.25 / dt), rows, random_commands(rng, n), np.array(p), np.array(w), dt)
         assert np.isfinite(rows).all()
-        assert np.hypot(rows[4], rows[5]).max() < 120.0
-        assert np.abs(rows[6]).max() < 15.0
+        at = column_index(model.state)
+        assert np.hypot(rows[at["vx"]], rows[at["vy"]]).max() < 120.0
+        assert np.abs(rows[at["yaw_rate"]]).max() < 15.0
 
 
 def random_commands(rng: np.random.Generator, n: int) -> np.ndarray:

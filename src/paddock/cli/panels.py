@@ -344,7 +344,7 @@ class Braille:
         for f, dots in faint:
             _mark(cells, dots)
             style[dots[0] // 4, dots[1] // 2] = f * len(LEVELS)
-        self._crowd(places, cells, style)
+        self._draw_density(places, cells, style)
         letters = np.where(cells > 0, cells + BLANK, SPACE)
         for f in few:
             self._arrows(f, *fleets[f], letters, style)
@@ -380,7 +380,7 @@ class Braille:
         seen = (column >= 0) & (column < 2 * width) & (row >= 0) & (row < 4 * height)
         return row[seen].astype(np.int64), column[seen].astype(np.int64)
 
-    def _crowd(self, places: Sequence[Floats], cells: Ints, style: Ints) -> None:
+    def _draw_density(self, places: Sequence[Floats], cells: Ints, style: Ints) -> None:
         """Draw all vehicles: the fleet with most vehicles in a cell sets its colour, their number its brightness."""
         most = np.zeros(cells.shape, np.int64)
         owner = np.zeros(cells.shape, np.int64)

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from math import isfinite
 from time import monotonic
 from typing import Any
@@ -24,27 +24,10 @@ from paddock.client.session import (
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.messages.requests import ControlRequestMessage, Direct
 from paddock.wire.operations import OPERATIONS
-from paddock.world.snapshot import Snapshot
+from paddock.world.snapshot import CommandRequest, Snapshot
 
 Commands = Mapping[Any, Mapping[str, Any]]  # vehicle -> input -> value; inputs that are not named keep their values
-
-
-@dataclass(frozen=True)
-class RemoteControlRequest:
-    """A request of the simulation for the commands of these vehicles from this tick on."""
-
-    tick: int
-    deadline: float  # s on the monotonic clock
-    vehicles: tuple[str, ...]
-    snapshot: Snapshot
-
-    @cached_property
-    def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Vehicle -> sensor -> reading -> value, as returned by `sensors()`."""
-        return {name: self.snapshot.sensors(name) for name in self.vehicles}
-
-
-Handler = Callable[[RemoteControlRequest], Commands | None]
+Handler = Callable[[CommandRequest], Commands | None]
 
 
 class RemoteClaim:
@@ -55,9 +38,9 @@ class RemoteClaim:
         self.released = False
         self._controls = controls
         self._change = threading.Condition()
-        self._requests: deque[RemoteControlRequest] = deque(maxlen=1)  # an older one has timed out
+        self._requests: deque[CommandRequest] = deque(maxlen=1)  # an older one has timed out
 
-    def wait(self, timeout: float | None = None) -> RemoteControlRequest | None:
+    def wait(self, timeout: float | None = None) -> CommandRequest | None:
         """Return the next request; None after `timeout` seconds or a release."""
         with self._change:
             self._change.wait_for(lambda: self.released or self._requests, timeout)
@@ -74,7 +57,7 @@ class RemoteClaim:
             self._change.notify_all()
         self._controls.drop(self)
 
-    def offer(self, request: RemoteControlRequest) -> None:
+    def offer(self, request: CommandRequest) -> None:
         """Store a request for `wait`."""
         with self._change:
             self._requests.append(request)
@@ -88,12 +71,12 @@ class Controls:
         self,
         session: Session,
         finish: Callable[[ClientRequest[Any]], Any],
-        answer: Callable[[RemoteControlRequest], object] | None = None,
+        answer: Callable[[CommandRequest], object] | None = None,
     ) -> None:
         """`finish` sends a request and waits; `answer` is called with control requests in place of the handlers."""
         self.finish = finish
         self.late = 0  # late controls
-        self.handlers: list[tuple[tuple[str, ...], Callable[[RemoteControlRequest], Any]]] = []
+        self.handlers: list[tuple[tuple[str, ...], Callable[[CommandRequest], Any]]] = []
         self._answer = answer or self.answer
         self._claim: RemoteClaim | None = None
         self._session = session
@@ -154,7 +137,7 @@ class Controls:
                 self.finish(claim_request(self.vehicles))
             raise
 
-    def _remove(self, entry: tuple[tuple[str, ...], Callable[[RemoteControlRequest], Any]]) -> None:
+    def _remove(self, entry: tuple[tuple[str, ...], Callable[[CommandRequest], Any]]) -> None:
         if entry in self.handlers:
             self.handlers.remove(entry)
             self.finish(claim_request(self.vehicles) if self.vehicles else operation_request("release"))
@@ -172,13 +155,13 @@ class Controls:
             self._session.channel.calls.add(partial(_raise, error))
             return
         self._latest = message.tick
-        request = RemoteControlRequest(message.tick, monotonic() + message.deadline, message.vehicles, snapshot)
+        request = CommandRequest(message.tick, monotonic() + message.deadline, message.vehicles, snapshot)
         if self._claim is not None:
             self._claim.offer(request)
         else:
             self._session.channel.calls.add(partial(self._answer, request))
 
-    def answer(self, request: RemoteControlRequest) -> None:
+    def answer(self, request: CommandRequest) -> None:
         """Call the handlers and reply; after an error with an empty reply, so that the simulation does not wait."""
         if self.given_up:
             self.send(request.tick, {})
@@ -195,7 +178,7 @@ class Controls:
         """Reply to a control request; a refusal is raised where callbacks run."""
         self._session.send(control_reply(tick, commands))
 
-    def _commands(self, request: RemoteControlRequest) -> Commands:
+    def _commands(self, request: CommandRequest) -> Commands:
         if len(self.handlers) == 1:
             answer: Commands = self.handlers[0][1](request) or {}
             return answer
@@ -225,7 +208,7 @@ class Controls:
         if known is None or known.tick % self._sync["every"]:
             return None
         started = monotonic()
-        request = RemoteControlRequest(known.tick, started + self._sync["timeout"], self.vehicles, known)
+        request = CommandRequest(known.tick, started + self._sync["timeout"], self.vehicles, known)
         commands = self._commands(request)
         if monotonic() - started > self._sync["timeout"]:
             self._too_slow = known.tick

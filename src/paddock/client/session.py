@@ -6,6 +6,7 @@ One thread at a time leads: only it uses the sockets. That is a background threa
 reply: it then reads the sockets itself, which saves a switch between threads.
 """
 
+import errno
 import socket
 import threading
 from collections import deque
@@ -310,7 +311,9 @@ REST = 0.005
 PAUSE_MS = 100  # ms of polling at a time; heartbeats and timeouts are checked in between
 BEAT_MS, DEAD_MS = 1000, 5000
 WAITING = 10_000  # messages that may wait for this client
-HANDSHAKE_FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+HANDSHAKE_CLOSED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+HANDSHAKE_FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | HANDSHAKE_CLOSED
+CLOSED_MOST = 10  # handshakes in a row that the server has ended without a reason
 
 
 class ClientChannel:
@@ -329,6 +332,7 @@ class ClientChannel:
         self._poller = zmq.Poller()
         self._poller.register(self._ear, POLLIN)
         self._stuck = False  # whether something waits to be sent
+        self._closings = 0  # handshakes that the server has ended without a reason since its last message
         self._outbox: deque[tuple[bytes, Future[Any] | None]] = deque()
         self._tasks: deque[Callable[[], None]] = deque()
         self._sockets = threading.Lock()  # held by the leading thread
@@ -435,6 +439,7 @@ class ClientChannel:
                 self._on_handshake(recv_monitor_message(self._monitor))
             elif ready is self._dealer:
                 if event & POLLIN:
+                    self._closings = 0
                     self._session.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
             elif ready is self._published:
                 with suppress(zmq.Again):
@@ -474,10 +479,20 @@ class ClientChannel:
             raise PaddockError(f"{self._url!r} is not a valid address: {error}; e.g. tcp://127.0.0.1:5556") from None
 
     def _on_handshake(self, event: Mapping[str, Any]) -> None:
-        """Handle a refused handshake: of a wrong token, or where only one side has a token."""
+        """Handle a refused handshake: of a wrong token, or where only one side has a token.
+
+        Where only one side has one, the server may have closed before the client has read why.
+        """
+        closed, mismatch = event["event"] == HANDSHAKE_CLOSED, zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
+        if closed:
+            self._closings += event["value"] in (errno.EPIPE, errno.ECONNRESET)
+            if self._closings < CLOSED_MOST or self._session.welcome is not None:
+                return
+            self._closings = 0
         if event["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH or self._token is None:
-            self._session.on_denied("the token is wrong: connect with the server's token")
-        elif event["value"] == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH:  # the server has no token
+            other = ", or this is no Paddock server, because it closes every connection" if closed else ""
+            self._session.on_denied(f"the token is wrong{other}: connect with the server's token")
+        elif closed or event["value"] == mismatch:  # the server has no token
             self._token = None
             self._disconnect()
             self._connect()

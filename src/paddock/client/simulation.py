@@ -16,7 +16,6 @@ from paddock.client.control import (
     Controls,
     Handler,
     RemoteClaim,
-    RemoteControlRequest,
     claim_request,
 )
 from paddock.client.session import ClientRequest, operation_request
@@ -33,12 +32,10 @@ from paddock.client.verbs import (
 from paddock.errors import PaddockError
 from paddock.wire.messages.requests import Direct
 from paddock.wire.mission_results import MissionView
-from paddock.world.snapshot import Snapshot
+from paddock.world.snapshot import CommandRequest, Snapshot
 
 T = TypeVar("T")
-AsyncHandler = (
-    Callable[[RemoteControlRequest], Commands | None] | Callable[[RemoteControlRequest], Awaitable[Commands | None]]
-)
+AsyncHandler = Callable[[CommandRequest], Commands | None] | Callable[[CommandRequest], Awaitable[Commands | None]]
 
 
 class RemoteClock(ClockVerbs):
@@ -345,7 +342,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, request: RemoteControlRequest) -> None:
+    async def _answer(self, request: CommandRequest) -> None:
         commands: dict[Any, Mapping[str, Any]] = {}
         try:
             for vehicles, handler in list(self.controls.handlers) if not self.controls.given_up else ():

@@ -70,7 +70,7 @@ class LastContact(NamedTuple):
 
 @part
 class ContactState:
-    """The contacts that were reported. What a touch depends on is the state of the bodies."""
+    """The contacts that were reported. A touch depends only on the state of the bodies."""
 
     reported: NDArray[np.int64] = array("i8", 3, "pair")  # two ids (-2 - k: obstacle k), and the tick of the last touch
     total: int = value(0, low=0, high=2**53)  # contacts, not counting those with the ground

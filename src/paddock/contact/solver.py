@@ -5,7 +5,7 @@ them with an n-th of its mass, and the changes are added up: this converges, con
 depend on the order of contacts. The points of one contact are solved one after the other within it.
 
 An impulse acts at the time of the first touch: a body is shifted by its change of velocity times the rest of the tick.
-What overlaps beyond that is moved apart slowly, without adding speed.
+Bodies that overlap beyond that are moved apart slowly, without adding speed.
 """
 
 from math import sqrt
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SWEEPS = 20
-STACK_SWEEPS = 180  # more, over the contacts of things that rest on several others or on one and the ground
+STACK_SWEEPS = 180  # more, over the contacts of bodies that rest on several others or on one and the ground
 STACK_WORK = 40_000  # contacts times sweeps: in a large heap each gets fewer
 ROUNDS = 4  # over the points of one contact, within a sweep
 SLOP = 1e-3  # m: overlap that remains, so that resting contacts persist

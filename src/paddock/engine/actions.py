@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.packets.layout import MOST_RETRIES
-from paddock.radio.settings import MOST_BITS
+from paddock.radio.settings import MOST_BITS, MOST_RETRIES
 from paddock.world.archive import typed
 from paddock.world.parts import part, plain
 

@@ -9,7 +9,6 @@ neither the program nor the wall clock.
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from time import monotonic
 from typing import Any, Protocol
 
@@ -20,7 +19,7 @@ from paddock.engine.clock_thread import ClockThread
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.errors import PaddockError
 from paddock.world.fleet import Ints
-from paddock.world.snapshot import Snapshot
+from paddock.world.snapshot import CommandRequest
 
 Checked = tuple[CommandAction, tuple[int, ...]]
 """A command with the `Applier.version` at which it was checked; (): not checked."""
@@ -29,22 +28,6 @@ Check = Callable[[CommandAction], Checked]
 
 class LateReplyError(PaddockError):
     """A reply to a request that is not open: it is late or a duplicate."""
-
-
-@dataclass(frozen=True)
-class CommandRequest:
-    """The engine requests the commands of claimed vehicles from this tick on."""
-
-    tick: int
-    deadline: float  # s on the monotonic clock
-    vehicles: tuple[str, ...]
-    snapshot: Snapshot
-
-    @cached_property
-    def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Vehicle -> sensor -> reading -> value, as returned by `Simulation.sensors`; empty for one that is gone."""
-        known = (*self.snapshot.fleets, *(name for name in self.vehicles if name in self.snapshot))
-        return {name: self.snapshot.sensors(name) if name in known else {} for name in self.vehicles}
 
 
 OnRequest = Callable[["Claim", CommandRequest], None]

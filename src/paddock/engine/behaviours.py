@@ -456,16 +456,7 @@ class FleetBehaviour:
         """Take the numbers of the newest message of each vehicle as its senses."""
         own = np.arange(self.fleet.n) if places is None else places
         self.urges[:] = defaults_of(self.rule.senses)[:, None]
-        mails = hearing.mail_head, hearing.mails, hearing.mail, hearing.mail_real
-        newest_numbers(
-            own,
-            hearing.first,
-            hearing.slots,
-            hearing.time,
-            *mails,
-            column_index(self.rule.senses).get(AGE, -1),
-            self.urges,
-        )
+        newest_numbers(own, hearing, column_index(self.rule.senses).get(AGE, -1), self.urges)
 
     def _heard_targets(
         self, world: World, hearing: FleetHeard, heard: HeardBlocks, chosen: Ints | None, whole: bool

@@ -17,7 +17,7 @@ import numpy as np
 
 from paddock.engine.actions import CommandAction, Mailbox, MissionAction
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import Checked, Claim, Claims, CommandRequest
+from paddock.engine.barrier import Checked, Claim, Claims
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
@@ -35,6 +35,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
 from paddock.world.columns import Floats
 from paddock.world.fleet import Fleet, Ints
+from paddock.world.snapshot import CommandRequest
 from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import numpy as np
 
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods.cbba import Beliefs, Consensus, Heard, Options, bidding_for
-from paddock.radio.packets.layout import BROADCAST, DELIVERED, FORGED, MAIL_NUMBER, airtime
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.network import Ints, component_labels
+from paddock.radio.packets.queues import BROADCAST, DELIVERED, FORGED, MAIL_NUMBER, airtime
 from paddock.wire.radio_results import Agreement, NegotiatedAssignment
 from paddock.world.columns import Floats
 from paddock.world.fleet import draw_uniforms

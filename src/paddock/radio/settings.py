@@ -23,6 +23,7 @@ LIMITS = {
 }
 MOST_BITS = 1 << 24  # of one message
 MOST_HOPS = 255
+MOST_RETRIES = 100
 MOST_ROUNDS = 1_000_000  # of an assignment
 
 

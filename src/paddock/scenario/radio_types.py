@@ -322,7 +322,11 @@ class RadioType(Section):
     @property
     def centre(self) -> float:
         """The centre frequency of its channel, Hz."""
-        return self.frequency + self.channel * self.channel_spacing
+        return self.centre_of(self.channel)
+
+    def centre_of(self, channel: int) -> float:
+        """Return the centre frequency of a channel, Hz."""
+        return self.frequency + channel * self.channel_spacing
 
     @property
     def rate(self) -> float:
@@ -357,12 +361,12 @@ class RadioType(Section):
     def problem(self) -> tuple[str, tuple[str, ...]]:
         """Return what is wrong with its channels, band or bit rate ("": nothing), and the key."""
         channels = (self.channel,) if self.hopping is None else self.hopping.channels
-        highest = self.frequency + max(channels) * self.channel_spacing
+        highest = self.centre_of(max(channels))
         if highest > HIGHEST_FREQUENCY:
             key = ("channel",) if self.hopping is None else ("hopping", "channels")
             text = f"channel {max(channels)} would be at {highest:g} Hz; the highest is {HIGHEST_FREQUENCY:g} Hz"
             return text, key
-        if problem := band_problem(self.frequency + min(channels) * self.channel_spacing, self.bandwidth):
+        if problem := band_problem(self.centre_of(min(channels)), self.bandwidth):
             return problem, ("bandwidth",)
         most = most_bit_rate(self.modulation, self.bandwidth)
         if self.rate > most * (1.0 + SAME):

@@ -234,7 +234,7 @@ NO_CONES = Cones(np.zeros((0, CONE.size)), np.zeros(0, np.int64))
 
 
 class Around(NamedTuple):
-    """What there is around the vehicles at a tick."""
+    """Solids, cones and ground around the vehicles at a tick."""
 
     fixed: Solids = NO_SOLIDS  # obstacles that never move
     bodies: Solids = NO_SOLIDS  # bodies of vehicles, cones and crates

@@ -53,7 +53,8 @@ SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns al
 
 
 async def get_state(client: Client, vehicle: str | int, frame: str) -> r.StateTree:
-    return await client.read(lambda snapshot: _state(snapshot, snapshot[vehicle], frame))
+    await client.endpoint.refresh()
+    return client.endpoint.read(lambda snapshot: _state(snapshot, snapshot[vehicle], frame))
 
 
 async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> r.StatesTree:
@@ -368,10 +369,7 @@ async def _problems(client: Client, text: str) -> list[ProblemTree]:
         known = (await client.request("known_names")).result
     except OperationError:  # a recording has no models of its own
         known = None
-    problems = await client.hub.checker.check(text, known, client.hub.options.limits, client.name)
-    return [
-        ProblemTree(line=problem["line"], column=problem["column"], message=problem["message"]) for problem in problems
-    ]
+    return await client.hub.checker.check(text, known, client.hub.options.limits, client.name)
 
 
 @lru_cache(maxsize=64)
@@ -442,34 +440,15 @@ def _option(column: Column) -> dict[str, Any]:
     return schema if column.default is None else {**schema, "default": column.default}
 
 
-async def check_track(
-    client: Client, cones: list[list[float]], colours: list[str], start: list[float]
-) -> TrackCheckTree:
-    check = await client.hub.checker.track({"cones": cones, "colours": colours, "start": start}, client.name)
-    return {"track": check["track"], "problems": check["problems"], "warnings": check["warnings"]}
+async def check_track(client: Client, **request: Any) -> TrackCheckTree:
+    return cast(TrackCheckTree, await client.hub.checker.track(request, client.name))
 
 
 async def read_track(client: Client, text: str, name: str = "track") -> TrackFileTree:
-    track = await client.hub.checker.track({"file": name, "text": text}, client.name)
-    return {
-        "format": track["format"],
-        "cones": track["cones"],
-        "colours": track["colours"],
-        "covariances": track["covariances"],
-        "start": track["start"],
-        "notes": track["notes"],
-    }
+    return cast(TrackFileTree, await client.hub.checker.track({"file": name, "text": text}, client.name))
 
 
-async def write_track(
-    client: Client,
-    cones: list[list[float]],
-    colours: list[str],
-    start: list[float],
-    format: str,
-    covariances: list[list[float]] | None = None,
-) -> str:
-    request = {"cones": cones, "colours": colours, "start": start, "format": format, "covariances": covariances}
+async def write_track(client: Client, **request: Any) -> str:
     return str((await client.hub.checker.track(request, client.name))["text"])
 
 

@@ -159,7 +159,7 @@ class Links(NamedTuple):
     jamming: Floats  # (n,) mW, of jammers in the receiver's band
     outside: NDArray[np.int64]  # (n,) transmitters whose path is outside the range of its model
     bursts: Floats  # (rows, n) of the strongest jammer that is not always on: `radio.links.table.BURST_ROWS`
-    collisions: Floats  # (rows, m) see `radio.links.collisions`; (rows, 0) if no radio transmits at times
+    collisions: Floats  # (rows, m) see `radio.physics.signal`; (rows, 0) if no radio transmits at times
 
 
 class NetworkSummary(NamedTuple):

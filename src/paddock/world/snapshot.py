@@ -8,6 +8,7 @@ buffer from being reused. Copy data that you keep for long.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -305,3 +306,19 @@ class SnapshotWriter:
         blocks = [layout.block(buffer, fleet) for fleet in range(len(layout.fleets))]
         arrays = [layout.arrays(buffer, fleet) for fleet in range(len(layout.fleets))]
         return blocks, arrays, lambda: Snapshot(tick, time, run, layout, frozen(buffer))
+
+
+@dataclass(frozen=True)
+class CommandRequest:
+    """The simulation waits for the commands of claimed vehicles from this tick on."""
+
+    tick: int
+    deadline: float  # s on the monotonic clock
+    vehicles: tuple[str, ...]
+    snapshot: Snapshot
+
+    @cached_property
+    def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Vehicle -> sensor -> reading -> value, as returned by `Simulation.sensors`; empty for one that is gone."""
+        known = (*self.snapshot.fleets, *(name for name in self.vehicles if name in self.snapshot))
+        return {name: self.snapshot.sensors(name) if name in known else {} for name in self.vehicles}

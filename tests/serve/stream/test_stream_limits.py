@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.wire import rpc
 from paddock.wire.stream.columns import encode_commands
 
 SCOUTS = {"name": "scouts", "id": 0, "count": 10, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
@@ -64,7 +65,7 @@ def test_malformed_commands_change_nothing(served: Any) -> None:
 
 def test_too_many_requests_get_one_warning_then_a_disconnect(served: Any) -> None:
     peer = served.connect()
-    burst = b"".join(peer.line(k, "ping", {}) for k in range(1, 1001))
+    burst = b"".join(rpc.request(k, "ping", {}) for k in range(1, 1001))
     peer.socket.sendall(burst)
     codes: list[int] = []
 
@@ -171,8 +172,8 @@ def test_random_bytes_never_stop_the_hub(served: Any, eventually: Callable[[Call
     good.call("subscribe", kinds=["positions", "telemetry", "lines"])
     pid, random = served.host.hub_pid, np.random.default_rng(5)
     whole = [
-        good.line(1, "subscribe", {"kinds": ["markers", "events"], "vehicles": ["scouts"]}),
-        good.line(2, "put_markers", {"markers": [{"namespace": "n", "id": 1, "kind": "points"}]}),
+        rpc.request(1, "subscribe", {"kinds": ["markers", "events"], "vehicles": ["scouts"]}),
+        rpc.request(2, "put_markers", {"markers": [{"namespace": "n", "id": 1, "kind": "points"}]}),
         bytes(encode_commands([0, 1], ["vx", "vy"], [0.0, 0.0])),
     ]
     for _ in range(60):

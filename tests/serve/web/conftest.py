@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from served_endpoint import RpcClient, ServedEndpoint
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
-
-import paddock
-from paddock.serve.host import Host
 
 PATIENCE = 60.0
 TICK, POSES, COLUMNS = 0x10, 0x14, 0x15
@@ -49,53 +47,24 @@ def column_blocks(payload: bytes) -> tuple[int, list[np.ndarray]]:
     return wanted, blocks
 
 
-class Page:
+class Page(RpcClient):
     """One WebSocket; every read has a time limit."""
 
     def __init__(self, port: int, **options: Any) -> None:
+        super().__init__()
         self._stack = ExitStack()
         limits = {"compression": None, "max_size": None, "close_timeout": 0.2}  # a client that never reads cannot close
         opening = connect(f"ws://127.0.0.1:{port}/ws", **limits, **options)
         self.socket = self._stack.enter_context(opening)
-        self.notifications: list[dict[str, Any]] = []
         self.groups: list[bytes] = []
-        self.number = 0
 
-    def call(self, method: str, /, **params: Any) -> Any:
-        answer = self.answer(method, params)
-        assert "result" in answer, answer
-        return answer["result"]
+    def send_request(self, request: dict[str, Any]) -> None:
+        self.socket.send(json.dumps(request))
 
-    def refused(self, method: str, /, **params: Any) -> tuple[int, str]:
-        error = self.answer(method, params)["error"]
-        return error["code"], error["message"]
-
-    def post(self, method: str, /, **params: Any) -> None:
-        """Call without waiting for the answer."""
-        self.number += 1
-        self.socket.send(json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}))
-
-    def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        self.post(method, **params)
-        return self.until(lambda tree: tree if tree.get("id") == self.number else None)
-
-    def notification(self, method: str) -> dict[str, Any]:
-        for k, tree in enumerate(self.notifications):
-            if tree["method"] == method:
-                return self.notifications.pop(k)["params"]
-        return self.until(lambda tree: tree["params"] if tree.get("method") == method else None)
-
-    def until(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
-        while True:
-            message = self.socket.recv(PATIENCE)
-            if isinstance(message, bytes):
-                self.groups.append(message)
-                continue
-            tree = json.loads(message)
-            if (value := wanted(tree)) is not None:
-                return value
-            if "method" in tree:
-                self.notifications.append(tree)
+    def next_tree(self) -> dict[str, Any]:
+        while isinstance(message := self.socket.recv(PATIENCE), bytes):
+            self.groups.append(message)
+        return json.loads(message)
 
     def frames(self, kind: int = TICK) -> dict[int, bytes]:
         """The frames of the next message that has this kind."""
@@ -130,23 +99,10 @@ class Page:
         self._stack.close()
 
 
-class Served:
+class Served(ServedEndpoint):
     """A simulation with a web endpoint."""
 
-    def __init__(
-        self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any], metrics: Any
-    ) -> None:
-        self._metrics = metrics
-        self.sim = stack.enter_context(paddock.load(scenario))
-        fields = {"web": {"port": 0}, "metrics": {"port": 0}, **serve}
-        self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
-        self._stack = stack
-        if running:
-            stack.enter_context(self.sim.clock.running())
-
-    @property
-    def port(self) -> int:
-        return self.host.addresses["web"]["port"]
+    endpoint = "web"
 
     def connect(self, **options: Any) -> Page:
         page = Page(self.port, **options)
@@ -164,17 +120,8 @@ class Served:
         finally:
             connection.close()
 
-    def count(self, name: str, **labels: str) -> float:
-        """One of the hub's counters."""
-        samples = [s.value for s in self.samples(f"paddock_hub_{name}_total") if s.labels == labels]
-        return samples[0] if samples else 0.0
-
     def clients(self) -> float:
         return next(s.value for s in self.samples("paddock_clients") if s.labels["endpoint"] == "web")
-
-    def samples(self, name: str) -> list[Any]:
-        """What the metrics endpoint shows under a name."""
-        return self._metrics(self.host, name)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def test_a_token_is_needed_where_there_is_one(serve: Callable[..., Any]) -> None
     assert page.call("metadata")["name"] == "scenario" and TOKEN not in json.dumps(page.call("metadata"))
     guesser = served.connect()
     for _ in range(3):
-        guesser.post("authenticate", token="guess")
+        guesser.send("authenticate", token="guess")
     assert guesser.ending() == "3 wrong tokens"
     page.call("subscribe", kinds=["figures"])
     assert page.notification("figures")["counts"]["wrong_tokens web"] == 4

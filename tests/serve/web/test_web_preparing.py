@@ -41,7 +41,7 @@ def test_an_early_page_is_notified_and_waits(serving: Serving, open_page: Callab
     assert page.notification("preparing") == {"text": WORDS}  # before any token
     assert page.call("ping") == {"tick": 0, "time": 0.0, "preparing": WORDS}
     page.call("authenticate", token="open sesame")
-    page.post("metadata")
+    page.send("metadata")
     assert page.call("ping")["preparing"] == WORDS  # which is answered first
     done.set()
     thread.join()

@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hosted_world import ORIGIN, copters, hosted, read, scenario
 
-import paddock
-from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorData, blank_actuators, blank_sensors
-from paddock.engine.simulation import Simulation
+from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, blank_actuators, blank_sensors
 from paddock.sitl.adapter import Placed, find_adapter
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.equipment import standard_sensors
 from paddock.world.geodesy import Origin
 
-ORIGIN = (47.397742, 8.545594, 488.0)
 QUIET: list[Any] = [
     {"imu": {"rate": 250, "accelerometer_noise": 0, "gyro_noise": 0, "accelerometer_walk": 0, "gyro_walk": 0}},
     {"gnss": {"rate": 5, "noise_horizontal": 0, "noise_vertical": 0, "noise_velocity": 0, "walk": 0}},
@@ -26,16 +23,6 @@ QUIET: list[Any] = [
     {"rangefinder": {"rate": 20, "noise": 0, "walk": 0}},
 ]
 HOVER = 1.5 * 9.80665 / (4 * 9.68)
-
-
-def scenario(*vehicles: dict[str, Any], **sections: Any) -> dict[str, Any]:
-    return {"clock": {"rate": 1000}, "world": {"origin": list(ORIGIN)}, "vehicles": list(vehicles), **sections}
-
-
-def copters(count: int, sensors: list[Any] | None = None) -> dict[str, Any]:
-    spawn = {"grid": {"spacing": 5}} if count > 1 else {"poses": [[0, 0, 0, 0]]}
-    kept = standard_sensors("copter") if sensors is None else sensors
-    return {"name": "bees", "count": count, "model": "quad", "preset": "iris", "spawn": spawn, "sensors": kept}
 
 
 @pytest.fixture
@@ -51,23 +38,8 @@ def make_world(standalone_world: Any) -> Callable[..., WorldAdapter]:
     return make
 
 
-def hosted(count: int, **options: Any) -> tuple[Simulation, WorldAdapter]:
-    sim = paddock.load(scenario(copters(count)))
-    adapter = WorldAdapter(simulation=sim, **options)
-    adapter.connect()
-    for k in range(count):
-        adapter.add_vehicle(Placed(k + 1, f"bees[{k}]", "copter"))
-    return sim, adapter
-
-
 def lifting(share: float) -> ActuatorCommands:
     return ActuatorCommands(armed=True, motors=[share] * 4)
-
-
-def read(adapter: WorldAdapter, vehicle: int = 1) -> SensorData:
-    data = adapter.receive_sensors(vehicle)
-    assert data is not None
-    return data
 
 
 def test_it_is_found_by_its_type() -> None:

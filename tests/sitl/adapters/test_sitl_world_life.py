@@ -6,6 +6,7 @@ from math import pi
 from typing import Any
 
 import pytest
+from hosted_world import copters, hosted, read, scenario
 
 import paddock
 from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorData, blank_actuators, blank_sensors
@@ -15,33 +16,7 @@ from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.equipment import standard_sensors
 from paddock.testing import ConformanceError, check_adapter
 
-ORIGIN = (47.397742, 8.545594, 488.0)
 HOVER = 1.5 * 9.80665 / (4 * 9.68)
-
-
-def scenario(*vehicles: dict[str, Any], **sections: Any) -> dict[str, Any]:
-    return {"clock": {"rate": 1000}, "world": {"origin": list(ORIGIN)}, "vehicles": list(vehicles), **sections}
-
-
-def copters(count: int, sensors: list[Any] | None = None) -> dict[str, Any]:
-    spawn = {"grid": {"spacing": 5}} if count > 1 else {"poses": [[0, 0, 0, 0]]}
-    kept = standard_sensors("copter") if sensors is None else sensors
-    return {"name": "bees", "count": count, "model": "quad", "preset": "iris", "spawn": spawn, "sensors": kept}
-
-
-def hosted(count: int, **options: Any) -> tuple[Simulation, WorldAdapter]:
-    sim = paddock.load(scenario(copters(count)))
-    adapter = WorldAdapter(simulation=sim, **options)
-    adapter.connect()
-    for k in range(count):
-        adapter.add_vehicle(Placed(k + 1, f"bees[{k}]", "copter"))
-    return sim, adapter
-
-
-def read(adapter: WorldAdapter, vehicle: int = 1) -> SensorData:
-    data = adapter.receive_sensors(vehicle)
-    assert data is not None
-    return data
 
 
 class Hover:

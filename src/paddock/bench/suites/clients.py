@@ -32,7 +32,7 @@ def asked(radio: bool) -> list[str]:
     return [name for name in measured if hasattr(RadioOperations, name) is radio]
 
 
-def crowd(count: int) -> dict[str, Any]:
+def rovers(count: int) -> dict[str, Any]:
     """Return a scenario: rovers with a sensor, and a car that takes commands, in real time."""
     return {
         "clock": {"rate": RATE, "pace": 1.0},
@@ -49,9 +49,9 @@ def crowd(count: int) -> dict[str, Any]:
     }
 
 
-def crowd_with_radio(count: int) -> dict[str, Any]:
+def rovers_with_radio(count: int) -> dict[str, Any]:
     """Return the scenario with a radio on every vehicle, a station, a jammer and a spoofer that are off."""
-    scenario = crowd(count)
+    scenario = rovers(count)
     off = {"position": [0, 0, 10], "enabled": False}
     section = {
         "types": {"t": {"power": 0.0, "sensitivity": -60.0}},
@@ -63,47 +63,47 @@ def crowd_with_radio(count: int) -> dict[str, Any]:
     return {**scenario, "radio": section, "vehicles": [{**red, "via": {"telemetry": 5}}, scouts]}
 
 
-class Beside(NamedTuple):
-    """A run beside clients, compared with the same run alone in the turn before: medians of some turns."""
+class ClientLoad(NamedTuple):
+    """A run with clients, compared with the same run alone just before: medians of some rounds."""
 
     ratio: float  # of the speeds
-    spent: float  # processor time of the simulation's process beside the clients minus that alone, per s
+    spent: float  # processor time of the simulation's process with clients minus that alone, per s
     answers: float  # per s
     refused: float
 
 
-def speed_beside(server: Server, operation: str, seconds: float, count: int = ROUNDS) -> Beside:
-    """Measure a run alone and beside clients that ask for an operation.
+def measure_load(server: Server, operation: str, seconds: float, count: int = ROUNDS) -> ClientLoad:
+    """Measure a run alone and with clients that call an operation.
 
     Of `count` rounds, those in which other programs kept the ticking thread from a core are repeated, up to as many.
     """
     rounds = list[NDArray[np.float64]]()  # (alone, asked) x (ticks, processor time, waiting, wall time), s
     while len(rounds) < 2 * count and sum(map(_is_quiet, rounds)) < count:
-        alone = _turn(server, seconds)
+        alone = _rates(server, seconds)
         port, example = server.addresses["zmq"]["port"], json.dumps(OPERATIONS[operation].entry.example)
         clients = Subscriber("ask", port, operation, example, WARM_UP + seconds, CONNECTIONS).started()
         sleep(WARM_UP)
-        rounds.append(np.array([alone, _turn(server, seconds)]))
+        rounds.append(np.array([alone, _rates(server, seconds)]))
         figures = clients.result()
     quiet = np.array(list(filter(_is_quiet, rounds)) or rounds)
     (ticks_alone, spent_alone), (ticks, spent) = quiet[:, 0, :2].T, quiet[:, 1, :2].T
     ratio, more = np.median(ticks / ticks_alone), np.median(spent - spent_alone)
-    return Beside(float(ratio), float(more), figures["answers"], figures["refused"])
+    return ClientLoad(float(ratio), float(more), figures["answers"], figures["refused"])
 
 
-def _turn(server: Server, seconds: float) -> NDArray[np.float64]:
-    """Return what passes in some seconds, per second of wall time."""
-    before = _standing(server)
+def _rates(server: Server, seconds: float) -> NDArray[np.float64]:
+    """Return the changes of the counters over some seconds, per second of wall time."""
+    before = _counters(server)
     sleep(seconds)
-    passed = _standing(server) - before
-    return np.asarray(passed / passed[-1])
+    change = _counters(server) - before
+    return np.asarray(change / change[-1])
 
 
 def _is_quiet(turns: NDArray[np.float64]) -> bool:
     return bool((turns[:, 2] < DISTURBED).all())
 
 
-def _standing(server: Server) -> NDArray[np.float64]:
+def _counters(server: Server) -> NDArray[np.float64]:
     """Return ticks, processor time of the process, how long its ticking thread has waited for a core, wall time, s."""
     figures, process = server.figures(), server.process.pid
     waited = 0.0
@@ -115,18 +115,18 @@ def _standing(server: Server) -> NDArray[np.float64]:
 def run(quick: bool) -> Iterator[Result]:
     """Measure each operation asked by 16 connections, and those that take long beside autopilots, too."""
     count, seconds = (100, 0.3) if quick else (1000, 1.0)
-    cases = [(crowd(count), operation, "") for operation in asked(radio=False)[: 2 if quick else None]]
-    cases += [] if quick else [(crowd_with_radio(count), operation, "") for operation in asked(radio=True)]
+    cases = [(rovers(count), operation, "") for operation in asked(radio=False)[: 2 if quick else None]]
+    cases += [] if quick else [(rovers_with_radio(count), operation, "") for operation in asked(radio=True)]
     pilots = quick_scenario("copter", COPTERS, mavlink=OWN_PORTS)
     cases += [] if quick else [(pilots, name, f" of {COPTERS} autopilots") for name in ("save", "restore")]
     for scenario, operation, of in cases:
         with Server(scenario, {"zmq": {"port": 0}}) as server:
-            speed = speed_beside(server, operation, seconds, 1 if quick else ROUNDS)
+            load = measure_load(server, operation, seconds, 1 if quick else ROUNDS)
         least = 0.98 if OPERATIONS[operation].entry.handling in ("fact", "read") else 0.95
         case, target = f"{CONNECTIONS} connections asking for {operation}{of}", None if quick else f">= {least}"
-        yield measured(f"{case}: speed of the run", speed.ratio, "x", target)
-        yield measured(f"{case}: cost for the simulation's process", 100.0 * speed.spent, "% of a core")
-        yield measured(f"{case}: answers", speed.answers, "per s")
+        yield measured(f"{case}: speed of the run", load.ratio, "x", target)
+        yield measured(f"{case}: cost for the simulation's process", 100.0 * load.spent, "% of a core")
+        yield measured(f"{case}: answers", load.answers, "per s")
 
 
 BENCH = Bench("speed of a 1 kHz run beside 16 connections that ask as fast as they can", run, by_default=False)

@@ -1,4 +1,4 @@
-"""Contact: its share of a tick while nothing touches, against pairs from SciPy's cKDTree; crowds, cars, the race."""
+"""Contact: its share of a tick while nothing touches, against pairs from SciPy's cKDTree; a pile, cars, the race."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -11,18 +11,18 @@ from paddock.bench.result import Bench, Result, measured
 from paddock.engine.simulation import Simulation
 from paddock.scenario import load_scenario
 
-DRONES, CROWD, CARS = 100_000, 2_000, 20
+DRONES, DROPPED, CARS = 100_000, 2_000, 20
 CLEARANCE = 0.5  # m: distance of two drones that count as a pair for the tree, 1.4 times their size
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Measure a swarm in flight, a crowd, a field of cars, and the race."""
+    """Measure a swarm in flight, a pile of drones, a field of cars, and the race."""
     drones = DRONES // 20 if quick else DRONES
     yield from _swarm(drones, 30 if quick else 240)
-    crowd = CROWD // 10 if quick else CROWD
+    dropped = DROPPED // 10 if quick else DROPPED
     over = {"low": [-1, -1, 5], "high": [1, 1, 6]}
-    sim = _loaded({"name": "d", "model": "quad", "count": crowd, "spawn": {"random": over}}, overlap="resolve")
-    yield measured(f"{crowd} drones dropped on one spot", 1e3 * _stage_time(sim, 5), "ms per tick")
+    sim = _loaded({"name": "d", "model": "quad", "count": dropped, "spawn": {"random": over}}, overlap="resolve")
+    yield measured(f"{dropped} drones dropped on one spot", 1e3 * _stage_time(sim, 5), "ms per tick")
     rows = {"grid": {"spacing": 7, "columns": 4}}
     sim = _loaded({"name": "cars", "model": "car.bicycle", "count": CARS, "spawn": rows, "speed": 20})
     yield measured(f"{CARS} cars side by side", 1e6 * _stage_time(sim, 240), "us per tick")
@@ -79,4 +79,4 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     yield measured(f"{n} drones: speed over cKDTree", median(trees) / per_tick, "times", ">= 3" if full else None)
 
 
-BENCH = Bench("contact of vehicles: idle swarm, crowd, cars, race", run)
+BENCH = Bench("contact of vehicles: idle swarm, pile, cars, race", run)

@@ -53,10 +53,10 @@ def _missions(quick: bool) -> Iterator[Result]:
     uavs, tasks = (20, 400) if quick else (100, 2000)
     name = f"{uavs} UAVs, {tasks:,} tasks, clustered greedy"
     area, method = (20_000.0, 20_000.0), "clustered_greedy"
-    crowd = setup_of(generate(1, uavs=uavs, tasks=tasks, area=area, range=None, method=method))
-    planned = best_time(lambda: Mission(crowd).start(), 1.0 if quick else 4.0)
+    many = setup_of(generate(1, uavs=uavs, tasks=tasks, area=area, range=None, method=method))
+    planned = best_time(lambda: Mission(many).start(), 1.0 if quick else 4.0)
     yield measured(f"{name}: planned", planned, "s", None if quick else "<= 1")
-    yield from _replanning(name, crowd, None if quick else "<= 100")
+    yield from _replanning(name, many, None if quick else "<= 100")
 
 
 def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
@@ -75,11 +75,11 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
         "a damage": lambda k: run.mission.damage(names[k]),
         "a new zone": lambda k: run.mission.add_zone(CircleZone(f"new_{k}", 900.0 * k - 4000.0, 3000.0, 200.0)),
     }
-    for what, happens in new.items():
+    for what, change in new.items():
         best = float("inf")
         for k in range(5):
             started = perf_counter()
-            happens(k)
+            change(k)
             run.advance(1e-6)  # takes effect with the next step
             best = min(best, perf_counter() - started)
             run.advance(1.0)

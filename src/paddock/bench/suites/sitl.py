@@ -19,7 +19,7 @@ from paddock.bench.result import Bench, Result, best_time, measured
 
 OWN_PORTS = {"port": 28570, "station": 24550}
 """Ports other than the defaults, so that a running simulation is not disturbed."""
-CROWD, RATE = 254, 250  # vehicles, Hz of the clock
+MOST_VEHICLES, RATE = 254, 250  # vehicles, Hz of the clock
 GUIDED, TAKEOFF = 4, 22  # mode of copters, MAV_CMD_NAV_TAKEOFF
 
 PATIENCE = struct.pack("@ll", 0, 100_000)  # s and us without a state after which a packet is sent again
@@ -31,7 +31,7 @@ IDLE, HOVER, SPREAD = 1000, 1480, 64  # us of PWM
 
 def run(quick: bool) -> Iterator[Result]:
     """Measure latency, 254 autopilots, the lightweight adapter, and ArduPilot's exchange."""
-    for part in (_latency, _crowd, _lightweight, _ardupilot):
+    for part in (_latency, _throughput, _lightweight, _ardupilot):
         yield from part(quick)
 
 
@@ -41,28 +41,28 @@ def _latency(quick: bool) -> Iterator[Result]:
     from paddock.sitl.from_scenario import quick_scenario
     from paddock.sitl.host import SitlHost
 
-    for craft in ("rover", "copter"):
-        with paddock.load(quick_scenario(craft, 10, mavlink=OWN_PORTS)) as sim:
+    for vehicle_type in ("rover", "copter"):
+        with paddock.load(quick_scenario(vehicle_type, 10, mavlink=OWN_PORTS)) as sim:
             host = _host(sim, SitlHost)
             sim.step(250)  # kernels compiled, positions estimated
             sim.step(250 * (5 if quick else 30))
             rows = host.status()
         p50, p99 = (max(getattr(row, name) for row in rows) / 1e3 for name in ("latency_p50_us", "latency_p99_us"))
-        yield measured(f"10 {craft}s in lockstep: sensors to actuators, p50", p50, "ms", "< 2")
-        yield measured(f"10 {craft}s in lockstep: sensors to actuators, p99", p99, "ms", "< 20")
+        yield measured(f"10 {vehicle_type}s in lockstep: sensors to actuators, p50", p50, "ms", "< 2")
+        yield measured(f"10 {vehicle_type}s in lockstep: sensors to actuators, p99", p99, "ms", "< 20")
 
 
-def _crowd(quick: bool) -> Iterator[Result]:
+def _throughput(quick: bool) -> Iterator[Result]:
     """Measure simulated seconds per second, as fast as possible, with MAVLink to every vehicle's ground station."""
     import paddock
     from paddock.sitl.from_scenario import quick_scenario
     from paddock.sitl.host import SitlHost
 
-    for craft in ("copter", "rover", "plane"):
-        with paddock.load(quick_scenario(craft, CROWD, mavlink=OWN_PORTS)) as sim:
+    for vehicle_type in ("copter", "rover", "plane"):
+        with paddock.load(quick_scenario(vehicle_type, MOST_VEHICLES, mavlink=OWN_PORTS)) as sim:
             sim.step(2 * RATE)  # kernels compiled
-            yield _pace(sim, f"{craft}s", quick)
-            if craft == "copter":
+            yield _pace(sim, f"{vehicle_type}s", quick)
+            if vehicle_type == "copter":
                 sim.step(4 * RATE)  # positions estimated
                 for vehicle in _host(sim, SitlHost).vehicles:
                     vehicle.autopilot.set_mode(GUIDED)
@@ -70,7 +70,7 @@ def _crowd(quick: bool) -> Iterator[Result]:
                     vehicle.autopilot.command(TAKEOFF, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0))
                 sim.step(2 * RATE)
                 yield _pace(sim, "copters in flight", quick)
-    scenario = quick_scenario("copter", CROWD, mavlink=OWN_PORTS)
+    scenario = quick_scenario("copter", MOST_VEHICLES, mavlink=OWN_PORTS)
     scenario["sitl"]["pilots"][0]["mission"] = [[0, 60, 10], [30, 60, 12], [30, 0, 10], [0, 0, 10]]
     with paddock.load(scenario) as sim:
         sim.step(10 * RATE)  # taken off
@@ -82,7 +82,7 @@ def _pace(sim: Any, vehicles: str, quick: bool) -> Result:
     seconds, started = 3 if quick else 10, perf_counter()
     sim.step(seconds * RATE)
     factor = seconds / (perf_counter() - started)
-    return measured(f"{CROWD} built-in autopilots, {vehicles} at {RATE} Hz", factor, "x real time", ">= 1")
+    return measured(f"{MOST_VEHICLES} built-in autopilots, {vehicles} at {RATE} Hz", factor, "x real time", ">= 1")
 
 
 def _lightweight(quick: bool) -> Iterator[Result]:

@@ -24,8 +24,8 @@ from paddock.planning.mission.station import Row, StationContact, VehicleReports
 from paddock.planning.mission.vehicles import LONGEST, MEMBER, extend
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
-from paddock.radio.packets.layout import MISSION
 from paddock.radio.packets.messages import Post
+from paddock.radio.packets.queues import MISSION
 from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
@@ -148,18 +148,16 @@ class MissionLink:
 
     def negotiate(self, costs: Costs, rows: list[int], present: list[list[int]]) -> Negotiated:
         """Let vehicles negotiate over the present links; the packets of the run do not change."""
-        assert self.radio.messages is not None
         self.radio.look()
         options = find_method(self.mission.setup.method).read(self.mission.setup.options)
         radios = self._radios()[rows]
-        return negotiate(costs, options, self.radio.messages.medium(), radios, present)
+        return negotiate(costs, options, self.radio.channel.medium(), radios, present)
 
     # receiving -------------------------------------------------------------------------------------------------------
 
     def _arrivals(self, radios: Ints) -> Packets:
         """Return the packets that have arrived of and for vehicles that are there."""
-        assert self.radio.messages is not None
-        came = self.radio.messages.take_service(MISSION, self.radio.world.clock.tick)
+        came = self.radio.channel.take_service(MISSION, self.radio.world.clock.tick)
         values = _wide(came.values)
         kind, row_of = values[:, 0].astype(np.int64), np.full(self.radio.roster.radios.n, -1)
         present = np.flatnonzero(radios >= 0)
@@ -251,7 +249,6 @@ class MissionLink:
         there = radios[rows] >= 0
         if not there.any():
             return
-        assert self.radio.messages is not None
         vehicles = radios[rows[there]]
         table = np.zeros((len(vehicles), WIDTH))
         table[:, 0], table[:, 1 : 1 + values.shape[1]] = kind, values[there]
@@ -260,12 +257,11 @@ class MissionLink:
         lifetime = self.via.lost_after if kind == REPORT else None  # an older report would be of no use
         tick = self.radio.world.clock.tick
         sizes, delay = (np.broadcast_to(size, len(rows))[there] for size in (bits, later))
-        self.radio.messages.post_service(Post(MISSION, source, goal, table, sizes, lifetime, delay), tick)
+        self.radio.channel.post_service(Post(MISSION, source, goal, table, sizes, lifetime, delay), tick)
 
     def _room(self) -> int:
         """Return how many packets the station's radio takes; half of its queue is left to others."""
-        assert self.radio.messages is not None
-        messages = self.radio.messages.messages
+        messages = self.radio.channel.messages
         share = max(messages.section.queue // 2, 1)
         return max(share - int(messages.state.queued[self._station_radio()]), 0)
 
@@ -301,8 +297,7 @@ class MissionLink:
 
     def check_packets(self) -> None:
         """Refuse loaded packets that no run can have sent; the channel must be rebuilt first."""
-        assert self.radio.messages is not None
-        _, _, values = self.radio.messages.messages.under_way(MISSION)
+        _, _, values = self.radio.channel.messages.under_way(MISSION)
         table = _wide(values)
         kind, rest = table[:, 0], table[:, 1:]
         report, route = table[kind == REPORT], table[kind == ROUTE]

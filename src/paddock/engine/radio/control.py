@@ -208,9 +208,7 @@ class RadioControl:
     @property
     def _messages(self) -> MessageStage:
         self._engine.thread.refuse_elsewhere("radio")
-        stage = self._engine.radio.messages
-        assert stage is not None
-        return stage
+        return self._engine.radio.channel
 
     def send(
         self,
@@ -248,7 +246,7 @@ class RadioControl:
         stage, now = self._messages, self._engine.world.clock.time
         keep = 0.0 if stage.section.beacons is None else stage.section.beacons.keep
         radio = self._engine.radio.number_of(name)
-        state = stage.fitted().state
+        state = stage.fitted().state.packets
         states = []
         for origin, values in zip(state.heard[radio].tolist(), state.heard_real[radio].tolist(), strict=True):
             if origin >= 0 and now - values[0] <= keep:
@@ -259,7 +257,7 @@ class RadioControl:
     def traffic(self) -> dict[str, int]:
         """Return counters of all radios: packets transmitted, messages delivered, those dropped by reason, ..."""
         stage = self._messages
-        state = stage.fitted().state
+        state = stage.fitted().state.packets
         return {"sent": state.number - state.forged, **stage.messages.counted()}
 
     def services(self) -> dict[str, ServiceTraffic]:

@@ -5,35 +5,33 @@ spoofers, has a table of signals, which the sensor reads.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.events import EventLog
 from paddock.engine.fleet_settings import GNSS
 from paddock.engine.program import FleetProgram
-from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning, unknown_name
+from paddock.engine.radio.roster import path_tables
+from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning
 from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
-from paddock.radio.links.paths import PathTables, check_frequencies, classes_of
-from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, jammer_radio, radios_of
-from paddock.radio.links.table import BANDWIDTH, FREQUENCY, POWER
+from paddock.radio.links.paths import check_frequencies, classes_of
+from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, jammer_radio, radios_of
 from paddock.radio.physics import satellites as g
 from paddock.radio.physics.signal import power_ratio
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.radio import JammerSection, RadioSection
 from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType, SpooferSection
 from paddock.wire.radio_results import SpooferView
-from paddock.world.columns import Environment, column_index
 from paddock.world.world import World
 
-GROUND_Z = column_index(Environment)["ground_z"]
+if TYPE_CHECKING:
+    from paddock.engine.radio.stage import RadioStage
+
 SHARED = ("position", "vehicle", "power", "enabled", "on")  # settings of spoofers and jammers
 RECEIVER = FittedRadio(
     type=GNSS, frequency=g.L1, channel=0, bandwidth=g.BAND, antenna=AntennaSection(kind="isotropic"), modulation="bpsk"
 )
-Place = Callable[[Jammers, Radios], None]
-"""Puts emitters where their vehicles are."""
 
 
 def as_jammer(spoofer: SpooferSection) -> JammerSection:
@@ -58,8 +56,7 @@ class ReceiverRoster:
         self.radios = radios_of(own, fitted)
         self.emitters = Jammers(emitters, self.radios)
         self.classes = classes_of(own, self.radios.groups)
-        ground = float(world.environment[GROUND_Z])
-        self.tables = PathTables(self.radios, self.classes, world.scenery, ground, world.seed)
+        self.tables = path_tables(world, self.radios, self.classes)
         names = [emitter.name for emitter in self.emitters.sections]
         self.jammers = np.array([names.index(jammer.name) for jammer in _by_name(section.jammers)], np.int64)
         seconds = [self.emitters.second[k] for k in self.jammers.tolist() if k in self.emitters.second]
@@ -107,9 +104,10 @@ def check_targets(scenario: Scenario) -> None:
     equipped = _equipped(scenario)
     for k, spoofer in enumerate(scenario.radio.spoofers):
         if spoofer.target is not None and spoofer.target.partition("[")[0] not in equipped:
-            place = scenario.at("radio", "spoofers", k, "target")
-            text = f"{spoofer.target!r} has no satellite navigation: add `gnss` to its sensors"
-            raise InvalidValueError(f"{place}: {text}")
+            where = scenario.at("radio", "spoofers", k, "target")
+            raise InvalidValueError(
+                f"{where}: {spoofer.target!r} has no satellite navigation: add `gnss` to its sensors"
+            )
 
 
 def warn_of_targets(scenario: Scenario) -> None:
@@ -158,18 +156,9 @@ def has_receiver(entry: VehicleEntry) -> bool:
 class SatelliteField:
     """The signals of satellites and spoofers at all vehicles."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        world: World,
-        programs: dict[str, FleetProgram],
-        events: EventLog,
-        place: Place,
-        states: Callable[[], list[JammerState]],
-    ) -> None:
-        """states: returns those of the spoofers, part of the state of the run."""
-        self.scenario, self.world, self.programs, self.events, self._place = scenario, world, programs, events, place
-        self._states = states
+    def __init__(self, radio: "RadioStage") -> None:
+        self._radio, self.world, self.programs = radio, radio.world, radio.programs
+        self.scenario = scenario = radio.scenario
         section = scenario.radio
         if section is not None:
             check_receivers(scenario)
@@ -189,7 +178,7 @@ class SatelliteField:
     @property
     def states(self) -> list[JammerState]:
         """The states of the spoofers, in the order of their names."""
-        return self._states()
+        return self._radio.state.spoofers
 
     def started(self) -> list[JammerState]:
         """Return the states of the spoofers at the start of a run."""
@@ -203,14 +192,13 @@ class SatelliteField:
             self._roster, self._version = ReceiverRoster(self.scenario, self.world, self.programs), version
         return self._roster
 
-    def update(
-        self, tick: int, interval: float, jammers: Jammers, doing: Floats, heights: Callable[[Floats, Floats], Floats]
-    ) -> None:
-        """Update all signals for `interval` s; `doing`: what the jammers do, `heights` returns those of the ground."""
+    def update(self, tick: int) -> None:
+        """Update all signals until the next update of the links, after the jammers."""
         self._watch_fixes(tick)
-        time = tick / self.world.clock.rate
+        jammers, doing = self._radio.roster.jammers, self._radio.state.doing
+        time, interval = tick / self.world.clock.rate, self._radio.interval
         weights = np.array([jammer_weight(jammers, doing, k) for k in range(jammers.columns)])
-        self._act(time, interval)
+        self._act(time)
         fleets = [p.fleet for p in self.programs.values() if GNSS in p.fleet.tables]
         if not weights.any() and not self._active.any():
             for fleet in fleets:
@@ -219,20 +207,17 @@ class SatelliteField:
         roster = self.roster
         if not roster.radios.n:
             return
-        levels = self._levels(roster, jammers, heights)
+        levels = self._levels(roster, jammers)
         shares = np.zeros(roster.emitters.columns)
         shares[roster.columns] = weights
         self._active *= roster.emitters.present[roster.spoofers]
         shares[roster.spoofers] = self._active / g.MATCHED
+        spoofing = g.Spoofing(roster.spoofers, self._active, roster.aimed, self._rules, self._ways)
         for part in roster.radios.parts:
             fleet = self.world.fleets[part.fleet]
             signals = fleet.tables[GNSS] if fleet.in_order else fleet.by_key(fleet.tables[GNSS])
             before = signals[g.CAPTOR, : fleet.n].copy()
-            arguments: Any = (
-                *(fleet.n, part.first, time, interval, levels, shares, roster.spoofers, self._active, roster.aimed),
-                *(self._rules, self._ways, signals),
-            )
-            g.update_signals(*arguments)
+            g.update_signals(fleet.n, part.first, time, interval, levels, shares, spoofing, signals)
             if not fleet.in_order:
                 fleet.tables[GNSS][:, fleet.rows] = signals
             self._report(fleet, before, signals[g.CAPTOR, : fleet.n], tick)
@@ -244,23 +229,23 @@ class SatelliteField:
         signals[: g.LOST] = g.OPEN_SIGNAL[: g.LOST, None]
         self._report(fleet, before, signals[g.CAPTOR, fleet.rows], tick)
 
-    def _levels(self, roster: ReceiverRoster, jammers: Jammers, heights: Callable[[Floats, Floats], Floats]) -> Floats:
+    def _levels(self, roster: ReceiverRoster, jammers: Jammers) -> Floats:
         """Return the power (mW) of all emitters at the receivers, (emitters, n)."""
         radios, table = roster.radios, roster.radios.table
         for k, state in zip(roster.jammers, jammers.states, strict=True):
             roster.emitters.states[k] = state
         for k, state in zip(roster.spoofers, self.states, strict=True):
             roster.emitters.states[k] = state
-            table[POWER, radios.n + k] = state.power
+            table[COLUMN.power, radios.n + k] = state.power
         from_main = jammers.radios.table[:, jammers.radios.n :]
-        for row in (FREQUENCY, BANDWIDTH, POWER):
+        for row in (COLUMN.frequency, COLUMN.bandwidth, COLUMN.power):
             table[row, radios.n + roster.columns] = from_main[row]
         for part in radios.parts:
             program = self.programs[part.fleet]
             poses = program.pose_block(self.world.clock.tick)
             radios.place(part, poses if program.fleet.in_order else program.fleet.by_key(poses))
-        self._place(roster.emitters, radios)
-        table[COLUMN.height] = table[2] - heights(table[0], table[1])
+        self._radio.put_emitters(roster.emitters, radios)
+        table[COLUMN.height] = table[2] - self._radio.heights(table[0], table[1])
         roster.tables.place()
         return roster.emitters.levels(roster.classes, roster.tables.paths)
 
@@ -273,7 +258,7 @@ class SatelliteField:
             places = np.flatnonzero(changed)
             named = zip(fleet.rows[places].tolist(), captors[places].tolist(), strict=True)
             names = ((fleet.vehicle_name(row), self.sections[int(captor) - 1].name) for row, captor in named)
-            self.events.report_some(tick, kind, names, len(places), f"vehicles of {fleet.name}")
+            self._radio.events.report_some(tick, kind, names, len(places), f"vehicles of {fleet.name}")
 
     def _watch_fixes(self, tick: int) -> None:
         """Note and report which vehicles have lost or regained their fix, by the newest readings of all receivers."""
@@ -292,41 +277,30 @@ class SatelliteField:
             for kind, changed in (("gnss_lost", lost), ("gnss_regained", regained)):
                 rows = fleet.rows[changed[fleet.rows]].tolist()
                 names = ((fleet.vehicle_name(row), "") for row in rows)
-                self.events.report_some(tick, kind, names, len(rows), f"vehicles of {fleet.name}")
-
-    def find(self, name: str) -> JammerState:
-        """Return the state of a spoofer by name."""
-        for state in self.states:
-            if state.name == name:
-                return state
-        raise unknown_name("spoofer", name, [state.name for state in self.states])
+                self._radio.events.report_some(tick, kind, names, len(rows), f"vehicles of {fleet.name}")
 
     def views(self) -> list[SpooferView]:
         """Return all spoofers as they are now."""
         roster, views = self.roster, []
         for k, state in zip(roster.spoofers, self.states, strict=True):
             roster.emitters.states[k] = state
-        self._place(roster.emitters, roster.radios)
+        self._radio.put_emitters(roster.emitters, roster.radios)
         captors = [fleet.tables[GNSS][g.CAPTOR, : fleet.n] for fleet in roster.fleets]
         for q, (k, state) in enumerate(zip(roster.spoofers.tolist(), self.states, strict=True)):
-            x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
-            place = (x, y, z) if roster.emitters.present[k] else None
             captured = sum(int((captor == q + 1.0).sum()) for captor in captors)
-            active = bool(self._active[q])
-            views.append(
-                SpooferView(state.name, state.on, state.scheduled, active, place, state.vehicle, state.power, captured)
-            )
+            switched = state.name, state.on, state.scheduled, bool(self._active[q])
+            views.append(SpooferView(*switched, roster.emitters.position(k), state.vehicle, state.power, captured))
         return views
 
-    def _act(self, time: float, interval: float) -> None:
-        """Set in which share of an interval (s, from `time` on) spoofers transmit."""
-        spoofers = zip(self.sections, self.states, strict=True)
+    def _act(self, time: float) -> None:
+        """Set the share of the time from `time` (s) until the next update in which spoofers transmit."""
+        spoofers, interval = zip(self.sections, self.states, strict=True), self._radio.interval
         self._active = np.array([active_share(state, section.on, time, interval) for section, state in spoofers])
 
-    def renew(self, time: float, interval: float) -> None:
-        """Follow a state that was replaced; the last update was at `time` (s), for `interval` s."""
+    def renew(self) -> None:
+        """Follow a state that was replaced."""
         self._roster = None
-        self._act(time, interval)
+        self._act(self._radio.state.links.tick / self.world.clock.rate)
 
     def check(self) -> None:
         """Refuse satellite signals of a loaded state that no run can have left."""
@@ -340,7 +314,7 @@ class SatelliteField:
 def jammer_weight(jammers: Jammers, doing: Floats, k: int) -> float:
     """Return the share of a jammer's power that disturbs the satellites' signals, in time and by 1 / Q."""
     column = jammers.radios.table[:, jammers.radios.n + k]
-    frequency, width, share = float(column[FREQUENCY]), float(column[BANDWIDTH]), float(doing[ON, k])
+    frequency, width, share = float(column[COLUMN.frequency]), float(column[COLUMN.bandwidth]), float(doing[ON, k])
     if share == 0.0:
         return 0.0
     if doing[HIGH, k] == 0.0:

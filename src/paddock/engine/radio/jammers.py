@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.math import absolute, floor, maximum
+from paddock.compute.math import floor, maximum
 from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.engine.events import EVENTS_SHOWN, EventLog
@@ -26,20 +26,7 @@ from paddock.engine.radio.roster import NOT_JAMMED, RadioRoster, RadioState
 from paddock.errors import PaddockError
 from paddock.radio.links.jamming import ON, Jammers, active_share, add_jamming, band_shares, frame_times
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
-from paddock.radio.links.table import (
-    BANDWIDTH,
-    BITS,
-    BURST,
-    FREQUENCY,
-    MODULATION,
-    NOISE,
-    SAME_CHANNEL,
-    SENSITIVITY,
-    SHARE,
-    SPREAD,
-    Bools,
-    packet_error,
-)
+from paddock.radio.links.table import BURST, SHARE, Bools, on_channel, packet_error
 from paddock.radio.packets.messages import rules_of
 from paddock.radio.packets.queues import denied_shares
 from paddock.radio.physics.signal import decibels, power_ratio
@@ -47,7 +34,7 @@ from paddock.scenario.radio_types import MessagesSection
 from paddock.wire.radio_results import Links
 
 if TYPE_CHECKING:
-    from paddock.engine.radio.packets import MessageStage
+    from paddock.engine.radio.stage import RadioStage
 
 ABOVE_SENSE = 20.0  # dB: of energy over a packet's preamble, as in IEEE 802.11
 DENIED = "channel denied"  # why a link of such a radio is down
@@ -66,7 +53,7 @@ def sensed(radios: Radios, section: MessagesSection) -> Floats:
     n = radios.n
     if section.sharing != "csma":
         return np.full((2, n), np.inf)
-    sense = radios.table[SENSITIVITY, :n] if section.sense is None else np.full(n, section.sense)
+    sense = radios.table[COLUMN.sensitivity, :n] if section.sense is None else np.full(n, section.sense)
     return np.stack([sense, sense + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)])
 
 
@@ -120,36 +107,32 @@ class DeniedRadios:
 HOLD = 2.0  # s without jamming after which a receiver counts as free
 
 
-class JammedReceivers:
-    """Which vehicles and stations are jammed, by the first of their radios."""
+def report_jammed(
+    events: EventLog, tick: int, hold: int, roster: RadioRoster, state: RadioState, hit: Bools, levels: Floats
+) -> None:
+    """Report vehicles and stations that are jammed or free after an update, by the first of their radios.
 
-    def __init__(self, events: EventLog, hold: int) -> None:
-        """`hold` is the number of ticks without jamming after which a receiver counts as free."""
-        self.events, self.hold = events, hold
-
-    def report(self, tick: int, roster: RadioRoster, state: RadioState, hit: Bools, levels: Floats) -> None:
-        """Report what has changed with an update: `hit` is 1 for jammed radios, `levels` (mW) are of the jammers."""
-        radios, jammers, last = roster.radios, roster.jammers, state.jammed
-        if not len(jammers) or not radios.n:
-            return
-        first = np.flatnonzero(radios.slot == 0)
-        now = np.logical_or.reduceat(hit, first).astype(bool)
-        before = last[first] != NOT_JAMMED
-        risen = first[now & ~before]
-        freed = first[before & ~now & (tick - last[first] >= self.hold)]
-        last[first[now]], last[freed] = tick, NOT_JAMMED
-        if len(risen):
-            tables = radios, jammers, state.links.table, state.doing, levels
-            strongest = _strongest(risen[:EVENTS_SHOWN], *tables)
-            self._add(tick, "jammed", risen, [jammers.sections[k].name for k in strongest], roster.name_of)
-        self._add(tick, "unjammed", freed, [""] * len(freed), roster.name_of)
-
-    def _add(self, tick: int, kind: str, radios: Ints, details: list[str], name_of: Callable[[int], str]) -> None:
-        shown = ((name_of(radio), detail) for radio, detail in zip(radios.tolist(), details, strict=False))
-        self.events.report_some(tick, kind, shown, len(radios), "vehicles and stations")
+    hold: ticks without jamming after which a receiver counts as free
+    hit: (n,) 1 for jammed radios
+    levels: mW, of the jammers
+    """
+    radios, jammers, last = roster.radios, roster.jammers, state.jammed
+    if not len(jammers) or not radios.n:
+        return
+    first = np.flatnonzero(radios.slot == 0)
+    now = np.logical_or.reduceat(hit, first).astype(bool)
+    before = last[first] != NOT_JAMMED
+    risen = first[now & ~before]
+    freed = first[before & ~now & (tick - last[first] >= hold)]
+    last[first[now]], last[freed] = tick, NOT_JAMMED
+    strongest = _strongest(risen[:EVENTS_SHOWN], radios, jammers, state, levels) if len(risen) else []
+    by = [jammers.sections[k].name for k in strongest]
+    for kind, changed, details in (("jammed", risen, by), ("unjammed", freed, [""] * len(freed))):
+        shown = ((roster.name_of(radio), detail) for radio, detail in zip(changed.tolist(), details, strict=False))
+        events.report_some(tick, kind, shown, len(changed), "vehicles and stations")
 
 
-def _strongest(first: Ints, radios: Radios, jammers: Jammers, links: Links, doing: Floats, levels: Floats) -> list[int]:
+def _strongest(first: Ints, radios: Radios, jammers: Jammers, state: RadioState, levels: Floats) -> list[int]:
     """Return the jammer that is strongest above noise and interference at vehicles and stations, by their first radio.
 
     One compiled pass for each jammer, over the radios of these vehicles alone.
@@ -159,11 +142,11 @@ def _strongest(first: Ints, radios: Radios, jammers: Jammers, links: Links, doin
     table = np.ascontiguousarray(radios.table[:, np.concatenate([own, np.arange(n, radios.table.shape[1])])])
     there, ratios = np.ascontiguousarray(levels[:, own]), np.zeros((len(jammers), len(own)))
     for k in range(len(jammers)):
-        alone, mine = doing.copy(), jammers.columns_of(k)
+        alone, mine = state.doing.copy(), jammers.columns_of(k)
         alone[ON] = 0.0
-        alone[ON, mine] = doing[ON, mine]
+        alone[ON, mine] = state.doing[ON, mine]
         add_jamming(table, alone, there, ratios[k])
-    ratios /= radios.table[COLUMN.noise, own] + links.interference[own]
+    ratios /= radios.table[COLUMN.noise, own] + state.links.interference[own]
     starts = np.flatnonzero(radios.slot[own] == 0)
     return [int(k) for k in np.argmax(np.maximum.reduceat(ratios, starts, axis=1), axis=0)]
 
@@ -187,17 +170,21 @@ def chance_rows(
     """
     n = jamming.size
     for i in range(n):
-        modulation = int(table[MODULATION, i])
+        modulation = int(table[COLUMN.modulation, i])
         for q in range(deceptive.size):
             k = deceptive[q]
             j = n + k
-            same = absolute(table[FREQUENCY, j] - table[FREQUENCY, i]) <= SAME_CHANNEL * table[BANDWIDTH, i]
             chances[q, i] = 0.0
-            if same and table[MODULATION, j] == modulation and sending[q] > 0.0 and levels[k, i] > 0.0:
+            if (
+                on_channel(table, i, j)
+                and table[COLUMN.modulation, j] == modulation
+                and sending[q] > 0.0
+                and levels[k, i] > 0.0
+            ):
                 mean, there = band_shares(table, i, j, k, doing)
                 others = maximum(jamming[i] - mean * levels[k, i], 0.0)
-                ratio = there * levels[k, i] / (table[NOISE, i] + interference[i] + others)
-                chances[q, i] = 1.0 - packet_error(modulation, ratio * table[SPREAD, i], table[BITS, j])
+                ratio = there * levels[k, i] / (table[COLUMN.noise, i] + interference[i] + others)
+                chances[q, i] = 1.0 - packet_error(modulation, ratio * table[COLUMN.spread, i], table[COLUMN.bits, j])
 
 
 find_chances = routine(chance_rows)
@@ -240,15 +227,12 @@ class DeceptionStage:
 
     name = "deception"
 
-    def __init__(
-        self, rate: float, roster: Callable[[], RadioRoster], messages: "MessageStage", state: Callable[[], RadioState]
-    ) -> None:
-        """`rate`: ticks per second; `state` returns that of the run."""
-        self.rate, self._roster, self._messages, self._state = rate, roster, messages, state
+    def __init__(self, radio: "RadioStage") -> None:
+        self._radio, self.rate = radio, radio.world.clock.rate  # ticks per second
 
-    def update(self, time: float, interval: float, levels: Floats) -> None:
+    def update(self, time: float, levels: Floats) -> None:
         """Compute the probabilities from `time` (s) until the next update; `levels` (mW) are those of the jammers."""
-        roster, state = self._roster(), self._state()
+        roster, state, interval = self._radio.roster, self._radio.state, self._radio.interval
         jammers, deceptive = roster.jammers, roster.deceptive
         state.chances = np.zeros((len(deceptive), roster.radios.n))
         if len(deceptive):
@@ -268,29 +252,37 @@ class DeceptionStage:
     def due(self, tick: int) -> int:
         """Return the tick at which the next frame has ended that a receiver may accept."""
         next_tick = NEVER_DUE
-        for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
-            roster = self._roster()
+        for q in np.flatnonzero(self._radio.state.chances.any(axis=1)).tolist():
+            roster = self._radio.roster
             next_tick = min(next_tick, next_frame_tick(tick, self.rate, *self._times(roster, int(roster.deceptive[q]))))
         return next_tick
 
     def run(self, tick: int) -> None:
         """Count the frames that receivers accept; those of a jammer with `claims` arrive there as messages."""
-        roster, view = self._roster(), self._messages.fitted()
-        for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
+        radio, messages = self._radio.channel.fitted(), self._radio.channel.messages
+        roster = radio.roster
+        for q in np.flatnonzero(self._radio.state.chances.any(axis=1)).tolist():
             k = int(roster.deceptive[q])
             section, state, times = roster.jammers.sections[k], roster.jammers.states[k], self._times(roster, k)
             frames = frames_ended(tick, self.rate, *times, section.on if state.scheduled else None)
             if not state.on or not len(frames):
                 continue
-            origin = None if section.claims is None else self._claimed(view.number_of, section.claims)
+            origin = None if section.claims is None else self._claimed(radio.number_of, section.claims)
             column = roster.radios.n + k
-            frame = int(roster.radios.table[BITS, column]), section.data
-            frame_values = frames, times, self._state().chances[q], int(roster.radios.streams[column]), origin, frame
-            before = self._messages.messages.state.number
-            state.false_frames += self._messages.messages.forge(*frame_values)
+            frame = int(roster.radios.table[COLUMN.bits, column]), section.data
+            frame_values = (
+                frames,
+                times,
+                self._radio.state.chances[q],
+                int(roster.radios.streams[column]),
+                origin,
+                frame,
+            )
+            before = messages.state.number
+            state.false_frames += messages.forge(*frame_values)
             if origin is not None and origin < 0:
-                made = range(before + 1, self._messages.messages.state.number + 1)
-                self._messages.messages.state.senders.update(dict.fromkeys(made, str(section.claims)))
+                made = range(before + 1, messages.state.number + 1)
+                messages.state.senders.update(dict.fromkeys(made, str(section.claims)))
 
     @staticmethod
     def _claimed(number_of: Callable[[str | int], int], name: str) -> int:

@@ -16,18 +16,18 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.engine.behaviours import RADIO
 from paddock.engine.events import EventLog
 from paddock.engine.program import FleetProgram
-from paddock.radio.links.radios import Floats, Ints, Radios, growing_loads
+from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios, growing_loads
 from paddock.radio.links.table import (
     CONTACT,
-    DUTY,
-    GROWING,
     LINKS,
     NO_SINR,
-    OWNER,
     STATION,
     UPLINK,
     Bools,
+    StatusPart,
     fill_status,
+    moved_links,
+    renumbered,
     sinr_of,
 )
 from paddock.radio.packets.network import Graph, contacts
@@ -47,21 +47,20 @@ def show_links(
     for part in radios.parts:
         fleet = programs[part.fleet].fleet
         status = fleet.tables[RADIO] if fleet.in_order else fleet.by_key(fleet.tables[RADIO])
-        numbers = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
-        fill_status(*numbers, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
-        own = part.radios
-        rows, best = np.arange(part.n), uplink[own].reshape(part.n, part.slots).argmax(axis=1)
-        of_vehicles = contact[own].reshape(-1, part.slots)[:, 0]  # that of all its radios
+        own = StatusPart(part.n, part.first, part.slots, radios.carried, len(radios.stations))
+        fill_status(own, radios.table, radios.owner, links, sinr_of(links), jammed, accepted, status)
+        rows, best = np.arange(part.n), uplink[part.radios].reshape(part.n, part.slots).argmax(axis=1)
+        of_vehicles = contact[part.radios].reshape(-1, part.slots)[:, 0]  # that of all its radios
         status[CONTACT, : part.n] = of_vehicles if stations else status[LINKS, : part.n] > 0.0
-        status[UPLINK, : part.n] = uplink[own].reshape(part.n, part.slots)[rows, best]
-        status[STATION, : part.n] = station[own].reshape(part.n, part.slots)[rows, best]
+        status[UPLINK, : part.n] = uplink[part.radios].reshape(part.n, part.slots)[rows, best]
+        status[STATION, : part.n] = station[part.radios].reshape(part.n, part.slots)[rows, best]
         if not fleet.in_order:
             fleet.tables[RADIO][:, fleet.rows] = status
 
 
 def radios_in_contact(radios: Radios, links: Links) -> Floats:
     """Return 1 for radios with a route to a station and back, by the rule of routes."""
-    owner = radios.table[OWNER, : radios.n].astype(np.int64)
+    owner = radios.table[COLUMN.owner, : radios.n].astype(np.int64)
     in_contact: Floats = contacts(links.start, links.peer, links.per, links.up, owner, radios.carried).astype(
         np.float64
     )
@@ -144,29 +143,16 @@ changed_entries = parallel_routine(_changed_entries, items=lambda start, *_: sta
 
 def linked_pairs(links: Links, lowest: int) -> Ints:
     """Return lower number + n x higher number of every two radios that hear each other, the higher from `lowest` on."""
-    n = len(links.start) - 1
-    if n == 0 or lowest >= n:
+    n, first = len(links.start) - 1, int(links.start[lowest])
+    if lowest >= n:
         return np.zeros(0, np.int64)
-    first = int(links.start[lowest])
-    rows = np.repeat(np.arange(lowest, n), np.diff(links.start[lowest:]))
-    peer, up = links.peer[first:].astype(np.int64), links.up[first:] != 0
-    down_there: NDArray[np.bool_] = up & (peer < rows)
-    rows, peer = rows[down_there], peer[down_there]
-    back = _entries(links, peer, rows)
-    both = (back >= 0) & (links.up[np.maximum(back, 0)] != 0) if len(links.up) else np.zeros(0, bool)
-    return np.sort(rows[both] * n + peer[both])
-
-
-def _entries(links: Links, rows: Ints, peers: Ints) -> Ints:
-    """Return the places of entries by receiver and transmitter, -1 where there are none."""
-    low, high = links.start[rows].copy(), links.start[rows + 1].copy()
-    end = high.copy()
-    for _ in range(int(max(1, (high - low).max(initial=1))).bit_length() + 1):  # binary search in all rows at once
-        middle = (low + high) // 2
-        less = (middle < high) & (links.peer[np.minimum(middle, len(links.peer) - 1)] < peers)
-        low, high = np.where(less, middle + 1, low), np.where(less, high, np.maximum(middle, low))
-    present = (low < end) & (links.peer[np.minimum(low, len(links.peer) - 1)] == peers) if len(links.peer) else low < 0
-    return np.where(present, low, -1)
+    rows, peer = np.repeat(np.arange(lowest, n), np.diff(links.start[lowest:])), links.peer[first:]
+    down_there = np.flatnonzero((links.up[first:] != 0) & (peer < rows))
+    up_there = np.flatnonzero(links.peer >= lowest)
+    up_there = up_there[links.up[up_there] != 0]
+    below = np.searchsorted(links.start, up_there, "right") - 1
+    there, back = rows[down_there] * n + peer[down_there], links.peer[up_there] * np.int64(n) + below
+    return np.intersect1d(there, back[below < links.peer[up_there]], assume_unique=True)
 
 
 # silent radios --------------------------------------------------------------------------------------------------------
@@ -190,36 +176,22 @@ def silent_radios(radios: Radios, damaged: DamagedRows) -> Mask:
 
 def mute(radios: Radios, silent: Mask) -> bool:
     """Let silent radios no longer transmit by their duty; return whether one did."""
-    duty = radios.table[DUTY, : radios.n]
+    duty = radios.table[COLUMN.duty, : radios.n]
     if not duty[silent].any():
         return False
     duty[silent] = 0.0
-    radios.table[GROWING] = growing_loads(radios.table[:, : radios.n], radios.table)
+    radios.table[COLUMN.growing] = growing_loads(radios.table[:, : radios.n], radios.table)
     return True
 
 
 def without(links: Links, silent: Mask) -> Links:
     """Return the links without those of silent radios."""
-    if not silent.any():
-        return links
-    n = len(silent)
-    rows = np.repeat(np.arange(n), np.diff(links.start))
-    kept = np.flatnonzero(~(silent[rows] | silent[links.peer]))
-    start = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=n)))
-    entries = {name: getattr(links, name)[kept] for name in ("peer", "power", "sinr", "per", "up")}
-    of_radios = {name: getattr(links, name).copy() for name in ("interference", "jamming", "outside", "bursts")}
-    for values in of_radios.values():
-        values[..., silent] = 0
-    collisions = links.collisions[:, kept] if links.collisions.shape[1] else links.collisions
-    return links._replace(start=start, collisions=np.ascontiguousarray(collisions), **entries, **of_radios)
+    return moved_links(links, np.where(silent, -1, np.arange(len(silent))), len(silent)) if silent.any() else links
 
 
 def among(graph: Graph, present: Ints) -> Graph:
     """Return the network of some radios, under their places in `present`."""
-    n = len(graph.start) - 1
-    place = np.full(n, -1)
-    place[present] = np.arange(len(present))
-    rows = place[np.repeat(np.arange(n), np.diff(graph.start))]
-    kept = np.flatnonzero((rows >= 0) & (place[graph.peer] >= 0))
-    start: Floats = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=len(present))))
-    return Graph(start.astype(np.int64), place[graph.peer[kept]], graph.cost[kept])
+    number = np.full(len(graph.start) - 1, -1)
+    number[present] = np.arange(len(present))
+    start, peer, kept = renumbered(graph.start, graph.peer, number, len(present))
+    return Graph(start, peer, graph.cost[kept])

@@ -9,24 +9,22 @@ tick after it. A vehicle with the phase p (0 to 1) has its turn k at k - p perio
 
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paddock.compute.philox import signed, uniforms
 from paddock.compute.twin import vectorised
 from paddock.engine.actions import PacketAction
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.radio.jammers import sensed, steady_jamming
 from paddock.engine.radio.links import among
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio.links.paths import PathTables
-from paddock.radio.links.radios import Floats, Radios
-from paddock.radio.links.table import BANDWIDTH, GROUP, MODULATION, OWNER, SPREAD
-from paddock.radio.links.update import LinkUpdate
-from paddock.radio.packets import layout as c
+from paddock.radio.links.radios import COLUMN, Floats, Radios
+from paddock.radio.packets import queues as c
 from paddock.radio.packets.channel_links import (
     Disturbances,
     DisturbanceUpdate,
@@ -36,10 +34,9 @@ from paddock.radio.packets.channel_links import (
     possible_places,
     unplaced_radios,
 )
-from paddock.radio.packets.layout import ChannelLinks, Devices
 from paddock.radio.packets.messages import EVERYONE, Arrivals, Messages, Post
 from paddock.radio.packets.network import Graph, Ints, Network, component_labels, graph_of
-from paddock.radio.packets.queues import denied_slots
+from paddock.radio.packets.queues import ChannelLinks, Devices, denied_slots
 from paddock.radio.packets.state import (
     SERVICE_DELIVERED,
     SERVICE_DROPPED,
@@ -54,8 +51,11 @@ from paddock.radio.packets.state import (
 from paddock.radio.physics.signal import power_ratio
 from paddock.radio.settings import checked_options
 from paddock.scenario.radio_types import LONGEST, MessagesSection
-from paddock.wire.radio_results import Links, Received, ServiceTraffic
+from paddock.wire.radio_results import Received, ServiceTraffic
 from paddock.world.fleet import draw_uniforms
+
+if TYPE_CHECKING:
+    from paddock.engine.radio.stage import RadioStage
 
 ROUNDING = 1e-9  # of a period
 EARLY = 1e-6  # of a tick
@@ -88,29 +88,13 @@ BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
 
 
-class RadioView(NamedTuple):
-    """What the stage needs of the links."""
-
-    radios: Radios
-    links: Links
-    update: LinkUpdate  # of the links
-    tables: PathTables
-    name_of: Callable[[int], str]
-    number_of: Callable[[str | int], int]
-    tick: int
-    silent: Any  # (n,) whether radios neither transmit nor receive
-    state: PacketState
-
-
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
-    n = radios.n
-    table = radios.table[:, :n]
-    rate, duties = table[BANDWIDTH] / table[SPREAD], np.array([group.radio.duty for group in radios.groups])
-    return Devices(
-        *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
-        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), duties[table[GROUP].astype(np.int64)]),
-    )
+    n, table = radios.n, radios.table[:, : radios.n]
+    rate, duties = table[COLUMN.bandwidth] / table[COLUMN.spread], [group.radio.duty for group in radios.groups]
+    group, owner, modulation = (table[k].astype(np.int64) for k in (COLUMN.group, COLUMN.owner, COLUMN.modulation))
+    overhead, bandwidth = np.full(n, section.overhead), table[COLUMN.bandwidth].copy()
+    return Devices(radios.streams[:n], rate, overhead, modulation, bandwidth, owner, np.array(duties)[group])
 
 
 class MessageStage:
@@ -118,20 +102,11 @@ class MessageStage:
 
     name = "messages"
 
-    def __init__(
-        self,
-        section: MessagesSection,
-        rate: float,
-        seed: Callable[[], int],
-        period: int,
-        view: Callable[[], RadioView],
-        poses: Callable[[str], Any],
-        events: EventLog,
-    ) -> None:
-        """`rate`: ticks per second; `period`: ticks between updates of the links."""
-        self.section, self.rate, self.period, self.events = section, rate, period, events
-        self._seed, self._view, self._poses = seed, view, poses
-        self.messages = Messages(section, seed())
+    def __init__(self, radio: "RadioStage", poses: PoseBlocks, events: EventLog) -> None:
+        self._radio, self._poses, self.events = radio, poses, events
+        self.section = section = radio.section
+        self.rate, self.period = radio.world.clock.rate, radio.period  # ticks per second, and between two updates
+        self.messages = Messages(section, radio.world.seed)
         self._disturbances: DisturbanceUpdate | None = None
         self._radios: Radios | None = None
         self._moved: PacketState | None = None  # whose radios have changed in the run
@@ -145,28 +120,28 @@ class MessageStage:
         # that it is lost with a reset or restore
         self._contents: dict[int, tuple[deque[Any], Any]] = {}
         # beacons of a radio in one tick, 0: there are none
-        self.beacons_per_tick = 0.0 if section.beacons is None else min(section.beacons.rate / rate, 1.0)
+        self.beacons_per_tick = 0.0 if section.beacons is None else min(section.beacons.rate / self.rate, 1.0)
 
     # time ------------------------------------------------------------------------------------------------------------
 
     def due(self, tick: int) -> int:
         """Return this tick while packets are under way or beacons are sent, else that of the next links."""
-        if not self._view().radios.n:
+        if not self._radio.roster.radios.n:
             return NEVER_DUE
         busy = self.beacons_per_tick or self.messages.busy or self.messages.serves
         return tick if busy else every(tick, self.period)
 
     def run(self, tick: int) -> None:
         """Run the channel up to now, take new links, and send beacons."""
-        view, messages = self.fitted(), self.messages
+        radio, messages = self.fitted(), self.messages
         if messages.busy:
             messages.advance(tick / self.rate)
         if messages.serves:
             self._deliver_programs(tick)
-        if view.links.tick != self._linked:
-            self._update(view, tick)
+        if radio.links.tick != self._linked:
+            self._update(tick)
         if self.beacons_per_tick:
-            self._send_beacons(view, tick)
+            self._send_beacons(tick)
 
     def airtimes(self, tick: int) -> Floats:
         """Return the time (s) that each radio was on the air since the last call, until a tick."""
@@ -175,125 +150,129 @@ class MessageStage:
 
     def begin(self, tick: int) -> None:
         """Take the first links, and send the first beacons."""
-        view = self.fitted()
-        self._update(view, tick, quiet=True)
+        self.fitted()
+        self._update(tick, quiet=True)
         if self.beacons_per_tick:
-            self._send_beacons(view, tick)
+            self._send_beacons(tick)
 
-    def fitted(self) -> RadioView:
-        """Return the radios and links; the packets follow when vehicles come or go, and when the state is replaced."""
-        view = self._view()
-        if view.radios is self._radios:
-            return view
-        self._radios, streams = view.radios, view.radios.streams[: view.radios.n]
-        devices = devices_of(view.radios, self.section)
-        self._sensed = sensed(view.radios, self.section)
-        if view.state is self.messages.state:
+    def fitted(self) -> "RadioStage":
+        """Return the radio; the packets follow when vehicles come or go, and when the state is replaced."""
+        radio = self._radio
+        radios, state = radio.roster.radios, radio.state.packets
+        if radios is self._radios:
+            return radio
+        self._radios, streams = radios, radios.streams[: radios.n]
+        devices = devices_of(radios, self.section)
+        self._sensed = sensed(radios, self.section)
+        if state is self.messages.state:
             self.messages.devices = devices
         else:
-            if self._moved is not view.state:
+            if self._moved is not state:
                 self._contents = {}
-            self.messages.set_state(view.state, devices)
+            self.messages.set_state(state, devices)
             self._linked = -1
-            if self._moved is view.state:
-                self._follow_radios(view)
+            if self._moved is state:
+                self._follow_radios()
             else:
-                self._follow_state(view)
+                self._follow_state()
         self._moved = None
-        self._phases = draw_uniforms(self._seed(), streams, PHASE_PURPOSE, 1)[:, 0]
+        self._phases = draw_uniforms(radio.world.seed, streams, PHASE_PURPOSE, 1)[:, 0]
         self._numbers, self._starts, self._offsets = np.zeros((3, len(streams)))
         if self.beacons_per_tick:
-            numbers = turns_by(view.tick, self.beacons_per_tick, self._phases)
-            self._draw_offsets(view.radios, np.arange(len(streams)), numbers)
-        return view
+            numbers = turns_by(radio.world.clock.tick, self.beacons_per_tick, self._phases)
+            self._draw_offsets(radios, np.arange(len(streams)), numbers)
+        return radio
 
     def radios_moved(self, state: PacketState) -> None:
         """Note that the radios of a state have changed in the run: transmissions start again."""
         self._moved = state
 
-    def _follow_radios(self, view: RadioView) -> None:
+    def _follow_radios(self) -> None:
         """Use the links between the radios that are there now."""
-        placed = view.state.placed
+        placed = self._radio.state.packets.placed
         new = ~placed.any(axis=0)
-        placed[:, new] = unplaced_radios(view.radios)[:, new]
+        placed[:, new] = unplaced_radios(self._radio.roster.radios)[:, new]
         self.messages.relink(None, None)
         if self.beacons_per_tick or self.messages.busy:
-            self._connect(view, view.tick)
+            self._connect(self._radio.world.clock.tick)
 
-    def _follow_state(self, view: RadioView) -> None:
+    def _follow_state(self) -> None:
         """Use the links of a state that was loaded, or is that of a new run."""
-        self.messages.use(self.channel_links(view))
+        self.messages.use(self.channel_links())
         if self.beacons_per_tick or self.messages.busy:
-            self._linked = view.links.tick
+            self._linked = self._radio.links.tick
             self._routed = self.messages.routing
-            self.messages.use_graph(self._graph(view) if self._routed else None)
+            self.messages.use_graph(self._graph() if self._routed else None)
 
     def check(self) -> None:
         """Refuse a loaded state whose times do not fit the run."""
-        view, messages = self.fitted(), self.messages
-        if not possible_places(view.state.placed):
+        radio, messages = self.fitted(), self.messages
+        if not possible_places(radio.state.packets.placed):
             raise PaddockError("saved packets: places of radios are not valid")
-        now, step = view.tick / self.rate, 1.0 / self.rate
-        check_times(view.state, messages.rules, messages.devices, messages.links, now, step)
+        now, step = radio.world.clock.tick / self.rate, 1.0 / self.rate
+        check_times(radio.state.packets, messages.rules, messages.devices, messages.links, now, step)
 
     def _draw_offsets(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
         """Draw the offsets of the beacons of radios in their periods of these numbers."""
         keys = radios.streams[rows], JITTER_PURPOSE, numbers.astype(np.int64)
-        drawn, _ = vectorised(uniforms)(signed(self._seed()), *keys)
+        drawn, _ = vectorised(uniforms)(signed(self._radio.world.seed), *keys)
         self._numbers[rows], self._offsets[rows] = numbers, JITTER / self.beacons_per_tick * drawn
         self._starts[rows] = turn_ticks(numbers, self.beacons_per_tick, self._phases[rows])
 
-    def _update(self, view: RadioView, tick: int, quiet: bool = False) -> None:
+    def _update(self, tick: int, quiet: bool = False) -> None:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
+        radio = self._radio
         self._linked, busy = -1, self.messages.busy
-        if view.silent.any():
-            self.messages.silence(np.flatnonzero(view.silent))
-        if view.links.tick == tick:
-            view.state.placed = placed_radios(view.radios, view.state.placed)
+        if radio.state.silent.any():
+            self.messages.silence(np.flatnonzero(radio.state.silent))
+        if radio.links.tick == tick:
+            radio.state.packets.placed = placed_radios(radio.roster.radios, radio.state.packets.placed)
         if self.beacons_per_tick or busy:
-            self._connect(view, tick)
-        seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
-        if view.links.tick == tick and not seldom:
-            self._watch(view, self._graph(view), tick, quiet)
+            self._connect(tick)
+        seldom = radio.roster.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
+        if radio.links.tick == tick and not seldom:
+            self._watch(self._graph(), tick, quiet)
 
-    def _connect(self, view: RadioView, tick: int) -> None:
+    def _connect(self, tick: int) -> None:
         """Let the channel use the links."""
         self._routed = self.messages.routing
-        graph = self._graph(view) if self._routed else None
-        self.messages.relink(self.channel_links(view), graph, tick / self.rate)
-        self._linked = view.links.tick
+        self.messages.relink(self.channel_links(), self._graph() if self._routed else None, tick / self.rate)
+        self._linked = self._radio.links.tick
 
-    def channel_links(self, view: RadioView) -> ChannelLinks:
+    def channel_links(self) -> ChannelLinks:
         """Return the links of an update as the channel needs them."""
-        links, rules = view.links, self.messages.rules
+        radio = self._radio
+        links, rules = radio.links, self.messages.rules
         anchor = self.messages.slot_at(max(links.tick, 0) / self.rate)
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
         denied = denied_slots(links.bursts, steady_jamming(links), energy, rules.slot, rules.difs, anchor)
-        tables = view.radios.table, links, self._others(view), view.state.placed[:3], sense, energy
-        return channel_links(*tables, view.update.least, denied)
+        tables = radio.roster.radios.table, links, self._others(), radio.state.packets.placed[:3], sense, energy
+        return channel_links(*tables, radio.roster.update.least, denied)
 
-    def _others(self, view: RadioView) -> Disturbances:
+    def _others(self) -> Disturbances:
         """Return what disturbs packets, or is sensed, and is no link."""
-        if self.section.sharing == "none" or view.links.tick < 0:
-            return no_disturbances(view.radios.n)
-        if self._disturbances is None or self._disturbances.of is not view.update:
-            least = np.minimum(view.update.keep - view.update.margin, self._sensed.min(axis=0))
-            self._disturbances = DisturbanceUpdate(view.update, least)
-        return self._disturbances.find(view.state.placed, view.tables)
+        radio = self._radio
+        if self.section.sharing == "none" or radio.links.tick < 0:
+            return no_disturbances(radio.roster.radios.n)
+        if self._disturbances is None or self._disturbances.of is not radio.roster.update:
+            least = np.minimum(radio.roster.update.keep - radio.roster.update.margin, self._sensed.min(axis=0))
+            self._disturbances = DisturbanceUpdate(radio.roster.update, least)
+        return self._disturbances.find(radio.state.packets.placed, radio.roster.tables)
 
-    def _graph(self, view: RadioView) -> Graph:
-        return graph_of(view.links, view.radios.table[OWNER, : view.radios.n].astype(np.int64))
+    def _graph(self) -> Graph:
+        radios = self._radio.roster.radios
+        return graph_of(self._radio.links, radios.table[COLUMN.owner, : radios.n].astype(np.int64))
 
-    def _send_beacons(self, view: RadioView, tick: int) -> None:
+    def _send_beacons(self, tick: int) -> None:
         """Send the beacons of this tick: one in every period of a vehicle, at a random offset from its begin."""
-        radios = view.radios
+        radios = self._radio.roster.radios
         numbers = turns_by(tick, self.beacons_per_tick, self._phases)
         begun = np.flatnonzero(numbers != self._numbers)
         if len(begun):
             self._draw_offsets(radios, begun, numbers[begun])
         whole = np.floor(self._offsets)
-        due, later = (whole == tick - self._starts) & ~view.silent, (self._offsets - whole) / self.rate
+        due, later = (whole == tick - self._starts) & ~self._radio.state.silent, (self._offsets - whole) / self.rate
         for part in radios.parts:
             first = part.first_radios(np.arange(part.n))
             rows = np.flatnonzero(due[first])
@@ -305,29 +284,31 @@ class MessageStage:
 
     def graph(self) -> Graph:
         """Return the neighbours of each radio by the present links."""
-        return self._graph(self.fitted())
+        self.fitted()
+        return self._graph()
 
     def network(self, tick: int) -> Network:
         """Return the network of the present links."""
-        view = self.fitted()
-        present = np.flatnonzero(~view.silent)
-        names = [view.name_of(k) for k in present.tolist()]
-        return Network(tick, among(self._graph(view), present), names, view.radios.table[OWNER, present])
+        radio = self.fitted()
+        present = np.flatnonzero(~radio.state.silent)
+        names = [radio.name_of(k) for k in present.tolist()]
+        return Network(tick, among(self._graph(), present), names, radio.roster.radios.table[COLUMN.owner, present])
 
-    def _watch(self, view: RadioView, graph: Graph, tick: int, quiet: bool) -> None:
+    def _watch(self, graph: Graph, tick: int, quiet: bool) -> None:
         """Report components that have split or joined since the last look, of the radios that were there then."""
-        before, now = view.state.labels, component_labels(graph.start, graph.peer)
-        view.state.labels = now
+        radio = self._radio
+        before, now = radio.state.packets.labels, component_labels(graph.start, graph.peer)
+        radio.state.packets.labels = now
         if quiet or np.array_equal(before, now):
             return
-        present = np.flatnonzero(~view.silent & (before >= 0))
+        present = np.flatnonzero(~radio.state.silent & (before >= 0))
         before, now = before[present], now[present]
         changes = [("network_split", present[part], two) for part, two in _parted(before, now)]
         changes += [("network_joined", present[part], two) for part, two in _parted(now, before)]
         for kind, some, rest in changes[:PARTS_SHOWN]:
             what = "is cut off from" if kind == "network_split" else "is connected with"
             others = f"{what} {rest} radios" if len(some) == 1 else f"and {len(some) - 1} more: {what} {rest} radios"
-            self.events.report(tick, kind, view.name_of(int(some[0])), others)
+            self.events.report(tick, kind, radio.name_of(int(some[0])), others)
         if len(changes) > PARTS_SHOWN:
             self.events.report(tick, changes[-1][0], "", f"{len(changes) - PARTS_SHOWN} more parts of the network")
 
@@ -336,27 +317,27 @@ class MessageStage:
 
         Mailboxes have room for a message of every radio.
         """
-        view = self.fitted()
-        section = self.section.model_copy(update={"mailbox": max(self.section.mailbox, view.radios.n)})
-        messages = Messages(section, self._seed())
-        messages.begin(devices_of(view.radios, section))
-        paths = self.channel_links(view)
-        messages.relink(paths._replace(bursts=paths.bursts.copy()), self._graph(view))  # the next update uses it again
+        radio = self.fitted()
+        section = self.section.model_copy(update={"mailbox": max(self.section.mailbox, radio.roster.radios.n)})
+        messages = Messages(section, self._radio.world.seed)
+        messages.begin(devices_of(radio.roster.radios, section))
+        paths = self.channel_links()
+        messages.relink(paths._replace(bursts=paths.bursts.copy()), self._graph())  # the next update uses it again
         return messages
 
     # actions ---------------------------------------------------------------------------------------------------------
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `send` in plain values; PaddockError if it cannot be sent."""
-        view, known = self._view(), ("source", "to", "bits", "hops", "lifetime")
+        radio, known = self._radio, ("source", "to", "bits", "hops", "lifetime")
         for name in arguments:
             if name not in (*known, "data", *CONTENTS):
                 raise unknown_name("argument of send", name, (*known, "data"))
         known_arguments: dict[str, Any] = {name: arguments.get(name) for name in known}
-        source = view.number_of(known_arguments["source"])
-        if view.silent[source]:
+        source = radio.number_of(known_arguments["source"])
+        if radio.state.silent[source]:
             raise PaddockError(f"send: {known_arguments['source']!r} is damaged: its radio is dead")
-        if known_arguments["to"] != EVERYONE and view.number_of(known_arguments["to"]) == source:
+        if known_arguments["to"] != EVERYONE and radio.number_of(known_arguments["to"]) == source:
             raise PaddockError(f"send: {known_arguments['to']!r} cannot send a message to itself")
         content = _content(arguments)
         ends = {name: known_arguments.pop(name) for name in ("source", "to")}
@@ -364,25 +345,26 @@ class MessageStage:
 
     def send(self, arguments: Mapping[str, Any], tick: int) -> int:
         """Queue a message; return its number."""
-        view = self.fitted()
-        source, to = view.number_of(arguments["source"]), arguments["to"]
-        goal = c.BROADCAST if to == EVERYONE else view.number_of(to)
+        radio = self.fitted()
+        source, to = radio.number_of(arguments["source"]), arguments["to"]
+        goal = c.BROADCAST if to == EVERYONE else radio.number_of(to)
         content = json.loads(arguments["text"]) if "text" in arguments else bytes(arguments["bytes"])
-        self._prepare(view, tick, goal != c.BROADCAST)
+        self._prepare(tick, goal != c.BROADCAST)
         options = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
         return self.messages.send(source, goal, content, tick / self.rate, **options)
 
-    def _prepare(self, view: RadioView, tick: int, routed: bool) -> None:
+    def _prepare(self, tick: int, routed: bool) -> None:
         """Let the channel use the present links, and their network where a packet needs a route."""
-        if self._linked != view.links.tick:
-            self._connect(view, tick)
+        if self._linked != self._radio.links.tick:
+            self._connect(tick)
         if routed and not self._routed:
             self._routed = True
-            self.messages.use_graph(self._graph(view))
+            self.messages.use_graph(self._graph())
 
     def post_service(self, post: Post, tick: int) -> Ints:
         """Queue packets of a service; return their numbers, 0 for those that a full queue has dropped."""
-        self._prepare(self.fitted(), tick, True)
+        self.fitted()
+        self._prepare(tick, True)
         numbers, counts = self.messages.post_service(post, tick / self.rate), self.messages.state.services
         counts[SERVICE_SENT, post.kind - c.COMMAND] += len(numbers)
         counts[SERVICE_DROPPED, post.kind - c.COMMAND] += int((numbers == 0).sum())
@@ -390,11 +372,11 @@ class MessageStage:
 
     def count_replaced(self, kind: int, replaced: int) -> None:
         """Count packets of a service that newer ones have replaced before they were queued."""
-        self.fitted().state.services[[SERVICE_SENT, SERVICE_DROPPED], kind - c.COMMAND] += replaced
+        self.fitted().state.packets.services[[SERVICE_SENT, SERVICE_DROPPED], kind - c.COMMAND] += replaced
 
     def take_service(self, kind: int, tick: int) -> Arrivals:
         """Take the packets of a service that have arrived by a tick; receivers and origins are radios."""
-        state = self.fitted().state
+        state = self.fitted().state.packets
         arrivals = self.messages.take_service(kind, tick / self.rate)
         state.services[SERVICE_DELIVERED, kind - c.COMMAND] += len(arrivals.number)
         return arrivals
@@ -403,9 +385,9 @@ class MessageStage:
 
     def post_packet(self, action: PacketAction, tick: int) -> int:
         """Queue the packet of a program; return its number, or 0: no room, or an end is gone."""
-        view = self.fitted()
+        radio = self.fitted()
         try:
-            source, goal = view.number_of(action.source), view.number_of(action.to)
+            source, goal = radio.number_of(action.source), radio.number_of(action.to)
         except PaddockError:  # the vehicle has been removed
             return 0
         if len(self.messages.queued(c.MAVLINK, source)) >= action.queue:
@@ -432,7 +414,7 @@ class MessageStage:
 
     def traffic_of_services(self) -> dict[str, ServiceTraffic]:
         """Return the counts of packets of each service that has sent some."""
-        state, traffic = self.fitted().state, {}
+        state, traffic = self.fitted().state.packets, {}
         waiting = self._waiting(state) if state.services[SERVICE_SENT].any() else []
         for k, name in enumerate(SERVICES):
             sent, delivered, dropped = state.services[:, k].tolist()
@@ -447,13 +429,13 @@ class MessageStage:
 
     def received(self, name: str | int, tick: int, since: int = 0) -> list[Received]:
         """Return the messages that have arrived at a vehicle or station, oldest first; `since`: later numbers only."""
-        view = self.fitted()
-        first = view.number_of(name)
-        owner = view.radios.table[OWNER, : view.radios.n]
+        radio = self.fitted()
+        first = radio.number_of(name)
+        owner = radio.roster.radios.table[COLUMN.owner, : radio.roster.radios.n]
         own = np.flatnonzero(owner == owner[first]).tolist()
         messages = [message for radio in own for message in self.messages.received(radio, tick / self.rate)]
         messages.sort(key=lambda message: (message.arrived, message.number))
-        names, senders = view.name_of, view.state.senders
+        names, senders = radio.name_of, radio.state.packets.senders
         return [
             Received(
                 message.number, names(message.source) if message.source >= 0 else senders[message.number], *message[2:]
@@ -464,11 +446,11 @@ class MessageStage:
 
     def heard(self, fleet: str, tick: int) -> FleetHeard:
         """Return what the vehicles of a fleet have heard."""
-        view = self.fitted()
-        state = view.state
+        radio = self.fitted()
+        state = radio.state.packets
         keep = 0.0 if self.section.beacons is None else self.section.beacons.keep
         arrays = state.heard, state.heard_real, state.mail_head, state.mails, state.mail, state.mail_real
-        for part in view.radios.parts:
+        for part in radio.roster.radios.parts:
             if part.fleet == fleet:
                 return FleetHeard(tick / self.rate, keep, part.first, part.slots, part.n, *arrays)
         return FleetHeard(tick / self.rate, keep, 0, 1, 0, *arrays)

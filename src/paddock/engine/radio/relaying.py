@@ -10,7 +10,7 @@ or where the newest beacon that one of the relays has received reports it: they 
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy import empty, int64, zeros
@@ -18,14 +18,14 @@ from numpy import empty, int64, zeros
 from paddock.compute.math import log, maximum, minimum, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.radio.roster import RadioRoster
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import PaddockError
 from paddock.radio.links.jamming import WEAK
-from paddock.radio.links.radios import CLASS, COLUMN, Floats, Ints, turn
+from paddock.radio.links.radios import COLUMN, Floats, Ints, turn
 from paddock.radio.links.survey import LEVEL
-from paddock.radio.links.table import NEEDED, NOISE, SENSITIVITY, level_db
+from paddock.radio.links.table import level_db
 from paddock.radio.packets.state import PREDICTED, TRUTH, FleetHeard
-from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
 from paddock.radio.physics.signal import DECIBELS
 from paddock.world.columns import Pose, column_index
 
@@ -36,15 +36,6 @@ MOST = 400  # candidates
 SLACK = 0.5  # dB below the best worst link that a chain may be
 METRES = 10.0  # m that a relay moves for 1 dB
 NO_WAY = 1e12  # cost of a link that a chain may not have
-
-
-class ChainLinks(NamedTuple):
-    """What predicted links depend on besides places."""
-
-    classes: Floats  # link classes, without fading
-    of: Ints  # class by groups
-    patterns: Floats
-    paths: Any
 
 
 def candidates(a: Floats, b: Floats) -> Floats:
@@ -80,8 +71,8 @@ def margin_rows(table: Any, n: int, classes: Any, of: Any, patterns: Any, paths:
 
 def needed_dbm(table: Any, i: int) -> float:
     """Return the least power (dBm) of a usable link at a receiver."""
-    noise = DECIBELS * log(table[NOISE, i])
-    return float(maximum(table[SENSITIVITY, i], noise + table[NEEDED, i]))
+    noise = DECIBELS * log(table[COLUMN.noise, i])
+    return float(maximum(table[COLUMN.sensitivity, i], noise + table[COLUMN.needed, i]))
 
 
 def chain_rows(margins: Any, places: Any, present: Any, enough: float, chain: Any) -> float:
@@ -143,7 +134,7 @@ choose_chain = routine(chain_rows)
 
 
 def placed_chain(
-    ends: Floats, later: Floats, relay: Floats, places: Floats, present: Floats, links: ChainLinks, enough: float
+    roster: RadioRoster, ends: Floats, later: Floats, relay: Floats, places: Floats, present: Floats, enough: float
 ) -> tuple[Floats, float]:
     """Return the places (3, k) of relays, in m, and the margin (dB) of the worst link of their chain.
 
@@ -156,6 +147,7 @@ def placed_chain(
     table[COLUMN.owner] = -8.0 - np.arange(m + 4)  # each is another vehicle
     n = m + 4
     margins, chain = np.zeros((n, n)), np.zeros(present.shape[1], np.int64)
+    links = *roster.classes.without_fading(), roster.radios.patterns, roster.tables.at(table[:3])
     predict_margins(table, n, *links, margins)
     for end in (0, 1):
         margins[end] = np.minimum(margins[end], margins[end + 2])
@@ -182,8 +174,7 @@ class RadioSenses:
 
     def __call__(self, fleet: str) -> FleetHeard:
         """Return what the vehicles of a fleet have heard."""
-        assert self.radio.messages is not None
-        return self.radio.messages.heard(fleet, tick=self.tick)
+        return self.radio.channel.heard(fleet, tick=self.tick)
 
     def relays(self, fleet: str, rows: Ints, between: tuple[str, str], options: Any) -> Floats | None:
         """Return the places (3, n) of vehicles that are relays between two ends.
@@ -211,9 +202,8 @@ class RadioSenses:
         relay = table[:, [part.first + int(rows[0]) * part.slots]].copy()
         turn(relay, LEVEL)
         relay[COLUMN.height] = options.height
-        links = self._links(np.concatenate([now[:3], later[:3], places], axis=1))
         present = self.poses(fleet)[:3, rows]
-        chosen, _ = placed_chain(now, later, relay, places, present, links, options.enough)
+        chosen, _ = placed_chain(roster, now, later, relay, places, present, options.enough)
         shared = (chosen[:2, 1:] == chosen[:2, :-1]).all(axis=0)
         chosen[2, 1:] += APART * np.cumsum(shared)
         return chosen
@@ -247,17 +237,6 @@ class RadioSenses:
         before, then = (self.radio.heights(columns[0], columns[1]) for columns in (ends, later))
         later[2] += then - before
         return later
-
-    def _links(self, places: Floats) -> ChainLinks:
-        """Return what predicted links between antennas at places (3, n) depend on."""
-        roster, fields = self.radio.roster, self.radio.roster.tables.fields
-        classes = roster.classes.table.copy()
-        classes[CLASS.fading] = NONE
-        shadows = np.zeros((max(len(fields), 1), places.shape[1] if fields else 1, 2, SHADOW_WAVES))
-        for k, (waves, distance) in enumerate(fields):
-            shadow_phasors(waves, np.ascontiguousarray(places), distance, shadows[k])
-        paths = roster.paths._replace(phasors=np.zeros((1, 2, WAVES)), shadows=shadows)
-        return ChainLinks(classes, roster.classes.of, roster.radios.patterns, paths)
 
 
 def newest_state(heard: FleetHeard, rows: Ints, radio: int) -> Floats | None:

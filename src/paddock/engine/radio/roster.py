@@ -11,11 +11,10 @@ import numpy as np
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
-from paddock.radio.links.collisions import COLLISION_ROWS
 from paddock.radio.links.jamming import ROWS, Jammers, JammerState, check_emitters, possible_acts
 from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
-from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Ints, Radios, radios_of
-from paddock.radio.links.table import BURST_ROWS, Bools, Indices
+from paddock.radio.links.radios import COLUMN, Classes, FleetRadios, Floats, Ints, Radios, radios_of
+from paddock.radio.links.table import BURST_ROWS, COLLISION_ROWS, Bools, Indices, moved_links
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets.state import PacketState, drop_removed, new_packets, reset_radios
 from paddock.scenario import Scenario
@@ -155,39 +154,26 @@ def with_radios(
     owner, number = identify(radios)
     index = {key: k for k, key in enumerate(zip(owner.tolist(), number.tolist(), strict=True))}
     keys = zip(state.owner[: state.n].tolist(), state.slot[: state.n].tolist(), strict=True)
-    place = np.array([index.get(key, -1) for key in keys], np.int64)
-    senders = drop_removed(state.packets, place < 0)
+    new_number = np.array([index.get(key, -1) for key in keys], np.int64)
+    senders = drop_removed(state.packets, new_number < 0)
     sizes = {"jammer": state.doing.shape[1], "deceptive": state.chances.shape[0]}
     made = new_radio_state(radios.n, section, state.jammers, state.spoofers, sizes)
-    transfer(state, made, RADIO, place)
+    transfer(state, made, RADIO, new_number)
     made.n = made.packets.n = radios.n
     made.owner, made.slot = owner, number
-    made.links.set(moved_links(state.links.table, place, radios.n))
+    made.links.set(moved_links(state.links.table, new_number, radios.n))
     kept = made.packets.labels >= 0
     made.packets.labels[kept] = np.unique(made.packets.labels[kept], return_inverse=True)[1]
     reset_radios(made.packets, section.window[0], slot)
     return made, senders
 
 
-def moved_links(links: Links, place: Ints, n: int) -> Links:
-    """Return the links of the radios that remain, under their new numbers `place` (-1: removed) of `n`."""
-    receiver, peer = np.repeat(place, np.diff(links.start)), place[links.peer]
-    kept = np.flatnonzero((receiver >= 0) & (peer >= 0))
-    kept = kept[np.lexsort((peer[kept], receiver[kept]))]
-    start = np.concatenate([[0], np.cumsum(np.bincount(receiver[kept], minlength=n))]).astype(np.int64)
-    remain = place >= 0
-    of_radios: dict[str, Any] = {}
-    for name in ("interference", "jamming", "outside", "bursts"):
-        before = getattr(links, name)
-        of_radios[name] = np.zeros((*before.shape[:-1], n), before.dtype)
-        of_radios[name][..., place[remain]] = before[..., remain]
-    collisions = links.collisions[:, kept] if links.collisions.shape[1] else links.collisions
-    entries: dict[str, Any] = {name: getattr(links, name)[kept] for name in ("power", "sinr", "per", "up")}
-    collisions = np.ascontiguousarray(collisions)
-    return links._replace(start=start, peer=peer[kept].astype(np.int32), collisions=collisions, **entries, **of_radios)
-
-
 GROUND_Z = column_index(Environment)["ground_z"]
+
+
+def path_tables(world: World, radios: Radios, classes: Classes) -> PathTables:
+    """Return the tables of the paths between radios in a world."""
+    return PathTables(radios, classes, world.scenery, float(world.environment[GROUND_Z]), world.seed)
 
 
 class RadioRoster:
@@ -216,9 +202,7 @@ class RadioRoster:
         self.classes = classes_of(section, self.radios.groups)
         self.scenario, self.world = scenario, world
         self.check_bands()
-        self.tables = PathTables(
-            self.radios, self.classes, world.scenery, float(world.environment[GROUND_Z]), world.seed
-        )
+        self.tables = path_tables(world, self.radios, self.classes)
         self.paths = self.tables.paths
         longest = float(np.inf if section.range is None else section.range)
         limits = section.hysteresis, section.margin, longest

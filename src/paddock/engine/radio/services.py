@@ -16,7 +16,7 @@ run, as a replay without autopilots sends the same. The autopilot reads how many
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,19 +24,19 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.links import Mask
-from paddock.engine.radio.packets import MessageStage, first_turn, turns_by
+from paddock.engine.radio.packets import first_turn, turns_by
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.radios import RadioPart, Radios
-from paddock.radio.packets.layout import COMMAND, GOAL, HEARTBEAT
-from paddock.radio.packets.layout import TELEMETRY as TELEMETRY_KIND
 from paddock.radio.packets.messages import Arrivals, Post
-from paddock.scenario import Scenario
+from paddock.radio.packets.queues import COMMAND, GOAL, HEARTBEAT
+from paddock.radio.packets.queues import TELEMETRY as TELEMETRY_KIND
 from paddock.scenario.via import MavlinkViaSection, ViaSection, station_of
 from paddock.wire.radio_results import CommandTraffic, VehicleTelemetry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import NEVER, Ints, draw_uniforms
-from paddock.world.world import World
+
+if TYPE_CHECKING:
+    from paddock.engine.radio.stage import RadioStage
 
 UPLINK = "uplink"  # the table of commands that wait to be sent over the radio, and of their counts
 UPLINK_ROWS = 8  # of it, beside the inputs of a command
@@ -55,27 +55,22 @@ INPUTS = UPLINK_ROWS
 PACKET = POSTED  # first row of a packet's numbers
 
 
-class ServiceParts(NamedTuple):
-    """What all services work with."""
+def fitted_fleets(radio: "RadioStage") -> list[tuple[FleetProgram, RadioPart]]:
+    """Return the fleets that have radios, with them."""
+    return [(radio.programs[part.fleet], part) for part in radio.roster.radios.parts]
 
-    scenario: Scenario
-    world: World
-    programs: dict[str, FleetProgram]
-    radios: Callable[[], Radios]  # returns those of the present vehicles
-    channel: MessageStage
 
-    def station(self, via: ViaSection | MavlinkViaSection) -> int:
-        """Return the first radio of the station of a way."""
-        assert self.scenario.radio is not None
-        return station_range(self.radios(), station_of(via, self.scenario.radio))[0]
+def station_radio(radio: "RadioStage", via: ViaSection | MavlinkViaSection) -> int:
+    """Return the first radio of the station of a way."""
+    assert radio.settings is not None
+    return station_range(radio.roster.radios, station_of(via, radio.settings))[0]
 
 
 class Uplink:
     """The commands on their way to all vehicles with `via`."""
 
-    def __init__(self, parts: ServiceParts | None, events: EventLog) -> None:
-        """parts: None without radio."""
-        self._service, self.events = parts, events
+    def __init__(self, radio: "RadioStage", events: EventLog) -> None:
+        self._radio, self.events = radio, events
         self._waits: bool | None = None  # whether a command waits at its station; None: not known
 
     def post(
@@ -85,7 +80,7 @@ class Uplink:
         known, table = column_index(program.model.command), program.fleet.tables[UPLINK]
         table[SENT, rows] += 1.0
         table[DROPPED, rows] += table[WAITS, rows]
-        self._parts.channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
+        self._radio.channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
         free = rows[table[WAITS, rows] == 0.0]
         table[INPUTS:, free] = NOT_GIVEN
         for name, value in inputs.items():
@@ -97,34 +92,27 @@ class Uplink:
 
     def due(self, tick: int) -> int:
         """Return this tick while a command waits, or may have arrived."""
-        if self._service is None:
+        if not self._radio.active:
             return NEVER_DUE
         if self._waits is None:
             self._waits = any(
                 program.settings.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
-                for program in self._service.programs.values()
+                for program in self._radio.programs.values()
             )
-        return tick if self._waits or self._service.channel.messages.serves else NEVER_DUE
+        return tick if self._waits or self._radio.channel.messages.serves else NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Latch commands that have arrived, and send what waits as far as there is room."""
-        if self._parts.channel.messages.serves:
-            arrivals = self._parts.channel.take_service(COMMAND, tick)
+        if self._radio.channel.messages.serves:
+            arrivals = self._radio.channel.take_service(COMMAND, tick)
             for program, part in self._carried() if len(arrivals.receiver) else ():
                 self._latch(program, part, arrivals, tick)
         if self._waits:
             self._send(tick)
 
-    @property
-    def _parts(self) -> ServiceParts:
-        assert self._service is not None
-        return self._service
-
     def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets whose commands go over the radio, with their radios."""
-        parts = self._parts
-        carried = [(parts.programs[part.fleet], part) for part in parts.radios().parts]
-        return [pair for pair in carried if pair[0].settings.via is not None]
+        return [pair for pair in fitted_fleets(self._radio) if pair[0].settings.via is not None]
 
     # sending ---------------------------------------------------------------------------------------------------------
 
@@ -134,14 +122,16 @@ class Uplink:
         stations: dict[int, list[tuple[FleetProgram, RadioPart]]] = {}
         for program, part in self._carried():
             assert program.settings.via is not None
-            stations.setdefault(self._parts.station(program.settings.via), []).append((program, part))
+            stations.setdefault(station_radio(self._radio, program.settings.via), []).append((program, part))
         for source, fleets in stations.items():
             self._send_from(source, fleets, tick)
 
     def _send_from(self, source: int, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
         """Post commands that wait at one station."""
-        channel, streams = self._parts.channel, self._parts.radios().streams
-        waiting = [one.fleet.rows[one.fleet.tables[UPLINK][WAITS, one.fleet.rows] != 0.0] for one, _ in fleets]
+        channel, streams = self._radio.channel, self._radio.roster.radios.streams
+        waiting = [
+            own.rows[own.tables[UPLINK][WAITS, own.rows] != 0.0] for own in (program.fleet for program, _ in fleets)
+        ]
         if not sum(map(len, waiting)):
             return
         of, row = np.repeat(np.arange(len(fleets)), [len(rows) for rows in waiting]), np.concatenate(waiting)
@@ -179,7 +169,7 @@ class Uplink:
             return
         table, values = program.fleet.tables[UPLINK], arrivals.values[mine]
         np.add.at(table[DELIVERED], rows, 1.0)
-        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._parts.world.clock.dt)
+        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._radio.world.clock.dt)
         newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
         order = newer[np.argsort(values[newer, 0], kind="stable")]
         if len(order):
@@ -208,7 +198,7 @@ class Uplink:
         """Return the counts of some vehicles of a fleet."""
         if program.settings.via is None:
             raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
-        channel, table = self._parts.channel, program.fleet.tables[UPLINK][:, rows]
+        channel, table = self._radio.channel, program.fleet.tables[UPLINK][:, rows]
         sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
         channel.fitted()
         _, goals, _ = channel.messages.under_way(COMMAND)
@@ -221,10 +211,10 @@ class Uplink:
 
     def check(self) -> None:
         """Refuse restored commands that no run can have left."""
-        if self._service is None:
+        if not self._radio.active:
             return
-        _, goals, values = self._service.channel.messages.under_way(COMMAND)
-        known, now = np.zeros(len(goals), bool), self._service.world.clock.tick
+        _, goals, values = self._radio.channel.messages.under_way(COMMAND)
+        known, now = np.zeros(len(goals), bool), self._radio.world.clock.tick
         for program, part in self._carried():
             table = program.fleet.tables[UPLINK][:, : program.fleet.n]
             mine, rows = part.vehicles(goals)
@@ -245,25 +235,24 @@ class Uplink:
         self._waits = None
 
 
+def _whole(values: Floats, most: float = LARGEST_COUNT) -> bool:
+    """Return whether values are whole numbers from 0 to `most`."""
+    return bool(((values >= 0.0) & (values <= most) & (values == np.floor(values))).all())
+
+
 def _possible_counts(table: Floats, tick: int) -> bool:
-    latched = table[LATCHED]
-    times = (latched >= 0.0) & (latched <= tick) & (latched == np.floor(latched))
-    if not (times & ((latched == 0.0) | (table[DELIVERED] > 0.0))).all():
-        return False
-    counts = table[[SENT, DROPPED, DELIVERED, WAITS]]
-    whole = bool(((counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))).all())
-    fits = bool((table[SENT] >= table[DROPPED] + table[DELIVERED] + table[WAITS]).all() and (table[WAITS] <= 1.0).all())
-    return whole and fits and bool((np.isfinite(table[DELAY]) & (table[DELAY] >= 0.0)).all())
+    latched = (table[LATCHED] == 0.0) | (table[DELIVERED] > 0.0)
+    whole = _whole(table[LATCHED], tick) and _whole(table[[SENT, DROPPED, DELIVERED, WAITS]])
+    fits = (table[SENT] >= table[DROPPED] + table[DELIVERED] + table[WAITS]) & (table[WAITS] <= 1.0)
+    return whole and bool((latched & fits & np.isfinite(table[DELAY]) & (table[DELAY] >= 0.0)).all())
 
 
 def _possible_packets(packets: Floats, tick: int) -> bool:
     """Return whether a run can have left these numbers of commands (k, ...) at a tick."""
     if not len(packets):
         return True
-    posted, lasting = packets[:, 0], packets[:, 1]
-    good = (posted >= 0.0) & (posted <= tick) & (posted == np.floor(posted))
-    good &= ((lasting == HELD) | (lasting >= 1.0)) & (lasting <= LARGEST_COUNT) & (lasting == np.floor(lasting))
-    return bool(good.all())
+    lasting = packets[:, 1]
+    return _whole(packets[:, 0], tick) and _whole(lasting[lasting != HELD] - 1.0)
 
 
 def station_range(radios: Radios, name: str) -> tuple[int, int]:
@@ -281,27 +270,26 @@ POSE_ROWS = 10  # x, y, z, qx, qy, qz, qw, vx, vy, vz
 NUMBERS = POSE_ROWS + 1
 
 
-class Timetable:
-    """When the vehicles of fleets do something at a rate, each in a random phase: at the first tick after its time."""
+class TimedService:
+    """A service whose packets go from or to vehicles at a rate, in a random phase: at the first tick after its time."""
 
-    def __init__(self, parts: ServiceParts, rate_of: Callable[[FleetProgram], float | None], purpose: int) -> None:
+    def __init__(self, radio: "RadioStage", rate_of: Callable[[FleetProgram], float | None], purpose: int) -> None:
         """`rate_of` returns how often per second; None: not at all. `purpose` is that of the draw of phases."""
-        self.parts, self.purpose, self._rate_of = parts, purpose, rate_of
+        self._radio, self._channel, self._purpose, self._rate_of = radio, radio.channel, purpose, rate_of
         self._phases: dict[str, Floats] = {}  # periods, of the vehicles of each fleet
         self._version: tuple[int, ...] = ()
 
     def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets that take part, with their radios; their phases are up to date."""
-        fleets = [(self.parts.programs[part.fleet], part) for part in self.parts.radios().parts]
-        taking_part = [pair for pair in fleets if self._rate_of(pair[0]) is not None]
-        world = self.parts.world
+        taking_part = [pair for pair in fitted_fleets(self._radio) if self._rate_of(pair[0]) is not None]
+        world = self._radio.world
         version = world.run, world.roster_version, world.seed
         if version != self._version:
             self._version = version
             own = {part.fleet: program.fleet for program, part in taking_part}
             streams = {name: fleet.by_key(fleet.tables["streams"]) for name, fleet in own.items()}
             self._phases = {
-                fleet: draw_uniforms(world.seed, own, self.purpose, 1)[:, 0] for fleet, own in streams.items()
+                fleet: draw_uniforms(world.seed, own, self._purpose, 1)[:, 0] for fleet, own in streams.items()
             }
         return taking_part
 
@@ -312,58 +300,55 @@ class Timetable:
     def _per_tick(self, program: FleetProgram) -> float:
         rate = self._rate_of(program)
         assert rate is not None
-        return rate / self.parts.world.clock.rate
+        return rate / self._radio.world.clock.rate
 
     def turn(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
         """Return the places of the vehicles of a fleet whose turn it is, in the order of its members."""
         phases, share = self._phases[part.fleet], self._per_tick(program)
         return np.flatnonzero(turns_by(tick, share, phases) > turns_by(tick - 1, share, phases))
 
-    def due(self, tick: int, now: bool) -> int:
-        """Return the tick of the next turn; `now`: this tick, if any fleet takes part."""
+    def due(self, tick: int) -> int:
+        """Return the tick of the next turn; this one if packets may have arrived."""
         taking_part = self.fleets()
-        if not taking_part or now:
+        if not taking_part or self._channel.messages.serves:
             return tick if taking_part else NEVER_DUE
         return min(first_turn(tick, self._per_tick(program), self._phases[part.fleet]) for program, part in taking_part)
 
 
-class TelemetryStage:
+class TelemetryStage(TimedService):
     """Sends the states of vehicles to their stations, and keeps those that arrive."""
 
     name = "telemetry"
 
-    def __init__(self, parts: ServiceParts, poses: PoseBlocks, silent: Callable[[], Mask]) -> None:
-        """`silent` returns which radios are damaged."""
-        self._parts, self._channel, self._poses, self._silent = parts, parts.channel, poses, silent
-        self.times = Timetable(parts, _rate, PHASE_PURPOSE)
-
-    def due(self, tick: int) -> int:
-        """Return the tick of the next state; this one if some may have arrived."""
-        return self.times.due(tick, self._channel.messages.serves)
+    def __init__(self, radio: "RadioStage", poses: PoseBlocks) -> None:
+        super().__init__(radio, _rate, PHASE_PURPOSE)
+        self._poses = poses
 
     def run(self, tick: int) -> None:
         """Keep what has arrived, then send the states that are due."""
-        taking_part = self.times.fleets()
+        taking_part = self.fleets()
         if self._channel.messages.serves:
             self._keep(taking_part, tick)
         for program, part in taking_part:
-            places = self.times.turn(program, part, tick)
-            places = places[~self._silent()[part.first_radios(places)]]
+            places = self.turn(program, part, tick)
+            places = places[~self._radio.state.silent[part.first_radios(places)]]
             if len(places):
                 self._send(program, part, places, tick)
 
     def _send(self, program: FleetProgram, part: RadioPart, places: Ints, tick: int) -> None:
         assert program.settings.via is not None
-        world, rows, state = self._parts.world, program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
+        world, rows, state = self._radio.world, program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
         state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, places].T
         charge = column_index(program.model.state).get("charge") if program.parameters.has_battery else None
         if charge is not None:
             state[:, POSE_ROWS] = program.fleet.state[charge, rows]
         bits = NUMBER_BITS * (NUMBERS if charge is not None else POSE_ROWS)
-        sources, goals = part.first_radios(places), np.full(len(places), self._parts.station(program.settings.via))
+        sources, station = part.first_radios(places), station_radio(self._radio, program.settings.via)
         drawn = draw_uniforms(world.seed, program.fleet.tables["streams"][rows], LATER_PURPOSE, 1, tick)[:, 0]
         later = drawn * world.clock.dt  # vehicles that do not hear each other would collide again and again
-        self._channel.post_service(Post(TELEMETRY_KIND, sources, goals, state, bits, later=later), tick)
+        self._channel.post_service(
+            Post(TELEMETRY_KIND, sources, np.full(len(places), station), state, bits, later=later), tick
+        )
         program.fleet.tables[TELEMETRY][STATES_SENT, rows] += 1.0
 
     def _keep(self, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
@@ -394,13 +379,13 @@ class TelemetryStage:
         x, y, z, qx, qy, qz, qw, vx, vy, vz, charge = table[STATE:]
         place, attitude, velocity = (x, y, z), (qx, qy, qz, qw), (vx, vy, vz)
         left = None if charge == NO_CHARGE else charge
-        return VehicleTelemetry(*counts, time, self._parts.world.clock.time - time, place, attitude, velocity, left)
+        return VehicleTelemetry(*counts, time, self._radio.world.clock.time - time, place, attitude, velocity, left)
 
     # state -----------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
         """Refuse restored states that no run can have left."""
-        fleets, now = self.times.fleets(), self._parts.world.clock.time
+        fleets, now = self.fleets(), self._radio.world.clock.time
         origins, _, values = self._channel.messages.under_way(TELEMETRY_KIND)
         known = np.zeros(len(origins), bool)
         for program, part in fleets:
@@ -422,10 +407,14 @@ def _rate(program: FleetProgram) -> float | None:
 
 def _possible(table: Floats, now: float) -> bool:
     """Return whether a run can have left this table at a time (s)."""
-    counts = table[[STATES_SENT, STATES_RECEIVED]]
-    whole = (counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))
     times = (table[STATE_TIME] == -1.0) | ((table[STATE_TIME] >= 0.0) & (table[STATE_TIME] <= now + 1e-6))
-    return bool(whole.all() and times.all() and np.isfinite(table).all() and (counts[1] <= counts[0]).all())
+    return bool(times.all() and np.isfinite(table).all() and _received_of_sent(table))
+
+
+def _received_of_sent(table: Floats) -> bool:
+    """Return whether the counts of what was sent and received are possible."""
+    sent, received = table[STATES_SENT], table[STATES_RECEIVED]
+    return _whole(sent) and _whole(received) and bool((received <= sent).all())
 
 
 # heartbeats -----------------------------------------------------------------------------------------------------------
@@ -433,51 +422,41 @@ BEAT_BITS = 8 * 21  # of a heartbeat
 BEAT_PHASE_PURPOSE = 908  # of the random phase of a vehicle's heartbeats
 
 
-class HeartbeatStage:
+class HeartbeatStage(TimedService):
     """Sends heartbeats to the vehicles of built-in autopilots, and counts those that arrive."""
 
     name = "heartbeats"
 
-    def __init__(self, parts: ServiceParts) -> None:
-        self._parts, self._channel = parts, parts.channel
-        self.times = Timetable(parts, _beat_rate, BEAT_PHASE_PURPOSE)
-
-    def due(self, tick: int) -> int:
-        """Return the tick of the next heartbeat; this one if some may have arrived."""
-        return self.times.due(tick, self._channel.messages.serves)
+    def __init__(self, radio: "RadioStage") -> None:
+        super().__init__(radio, _beat_rate, BEAT_PHASE_PURPOSE)
 
     def run(self, tick: int) -> None:
         """Count what has arrived, then send what is due."""
-        fleets, arrivals = self.times.fleets(), self._channel.take_service(HEARTBEAT, tick)
+        fleets, arrivals = self.fleets(), self._channel.take_service(HEARTBEAT, tick)
         for program, part in fleets:
             table = program.fleet.tables[HEARTBEATS]
             heard = program.fleet.rows[part.vehicles(arrivals.receiver)[1]]
             np.add.at(table[STATES_RECEIVED], heard, 1.0)
-            places = self.times.turn(program, part, tick)
+            places = self.turn(program, part, tick)
             if len(places):
                 assert program.settings.heartbeat is not None
-                sources, goals = (
-                    np.full(len(places), self._parts.station(program.settings.heartbeat)),
-                    part.first_radios(places),
-                )
-                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(places), 0)), BEAT_BITS)
+                station, goals = station_radio(self._radio, program.settings.heartbeat), part.first_radios(places)
+                beats = Post(HEARTBEAT, np.full(len(places), station), goals, np.zeros((len(places), 0)), BEAT_BITS)
                 self._channel.post_service(beats, tick)
                 table[STATES_SENT, program.fleet.rows[places]] += 1.0
 
     def received(self, vehicle: str) -> int:
         """Return the number of heartbeats that have arrived at a vehicle; 0 if it has been removed."""
         try:
-            fleet, rows = self._parts.world.find(vehicle)
+            fleet, rows = self._radio.world.find(vehicle)
         except UnknownNameError:
             return 0
         return int(fleet.tables[HEARTBEATS][STATES_RECEIVED, rows[0]])
 
     def check(self) -> None:
         """Refuse restored counts that no run can have left."""
-        for program, _ in self.times.fleets():
-            counts = program.fleet.tables[HEARTBEATS][:, : program.fleet.n]
-            whole = (counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))
-            if not whole.all() or (counts[STATES_RECEIVED] > counts[STATES_SENT]).any():
+        for program, _ in self.fleets():
+            if not _received_of_sent(program.fleet.tables[HEARTBEATS][:, : program.fleet.n]):
                 raise PaddockError(f"saved heartbeats of {program.fleet.name!r} are not valid")
 
 

@@ -5,6 +5,7 @@ Between updates the links stay as they are. When vehicles are added or removed, 
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.gnss import SatelliteField
-from paddock.engine.radio.jammers import HOLD, DeceptionStage, DeniedRadios, JammedReceivers
+from paddock.engine.radio.jammers import HOLD, DeceptionStage, DeniedRadios, report_jammed
 from paddock.engine.radio.links import (
     DamagedRows,
     count_changes,
@@ -25,24 +26,31 @@ from paddock.engine.radio.links import (
     silent_radios,
     without,
 )
-from paddock.engine.radio.packets import MessageStage, RadioView
+from paddock.engine.radio.packets import MessageStage
 from paddock.engine.radio.roster import RadioRoster, RadioState, is_of, new_radio_state, put_emitters, with_radios
-from paddock.engine.radio.services import HeartbeatStage, ServiceParts, TelemetryStage, Uplink
-from paddock.engine.radio.tuning import Tuning, links_on_one_channel
+from paddock.engine.radio.services import HeartbeatStage, TelemetryStage, Uplink
+from paddock.engine.radio.tuning import (
+    allocate,
+    allocated_bands,
+    check_channels,
+    checked_allocation,
+    links_on_one_channel,
+    tune,
+)
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.jamming import (
     EVERY,
     ON,
     ROWS,
-    Jammers,
     JammerState,
     add_jamming,
     changed,
     find_bursts,
+    find_emitter,
     started,
 )
-from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
+from paddock.radio.links.radios import COLUMN, Floats, Ints
 from paddock.radio.links.survey import RadioSurvey
 from paddock.radio.links.table import BURST_ROWS, Bools, jammed_radios
 from paddock.radio.packets.network import NO_HOP, ways_to
@@ -93,34 +101,27 @@ class RadioStage:
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
         self._rostered: RadioState | None = None  # the state of the roster
-        self.satellites = SatelliteField(
-            scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
-        )
+        self.put_emitters = partial(put_emitters, world, poses)
+        self.satellites = SatelliteField(self)
         self._damaged = damaged
-        self.tuning = Tuning(lambda: self.state.channels)
         self._idle = self.new_state()  # without radio in the scenario
         self.denied = DeniedRadios(self.section)
-        self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
         self.deception: DeceptionStage | None = None
         self.telemetry: TelemetryStage | None = None
         self.heartbeats: HeartbeatStage | None = None
         self._ways: tuple[object, dict[str, Ints]] = None, {}  # to stations, of the last links
-        services: ServiceParts | None = None
         if self.settings is not None:
-            options = self.section, world.clock.rate, lambda: world.seed, self.period
-            self.messages = MessageStage(*options, self._view, poses, events)
-            self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages, lambda: self.state)
-            services = ServiceParts(scenario, world, programs, lambda: self.roster.radios, self.messages)
-            self.telemetry = TelemetryStage(services, poses, lambda: self.state.silent)
-            self.heartbeats = HeartbeatStage(services)
-        self.uplink = Uplink(services, events)
+            self.messages = MessageStage(self, poses, events)
+            self.deception = DeceptionStage(self)
+            self.telemetry, self.heartbeats = TelemetryStage(self, poses), HeartbeatStage(self)
+        self.uplink = Uplink(self, events)
 
-    def _view(self) -> RadioView:
-        """Return what the messages need."""
-        roster = self.roster
-        tables = roster.radios, self.links, roster.update, roster.tables, roster.name_of, self.number_of
-        return RadioView(*tables, self.world.clock.tick, self.state.silent, self.state.packets)
+    @property
+    def channel(self) -> MessageStage:
+        """The packets, of a scenario with radio."""
+        assert self.messages is not None
+        return self.messages
 
     @property
     def links(self) -> Links:
@@ -154,6 +155,11 @@ class RadioStage:
         return self.world.clock.rate / self.period
 
     @property
+    def interval(self) -> float:
+        """Time from one update of the links to the next, s."""
+        return self.period / self.world.clock.rate
+
+    @property
     def active(self) -> bool:
         """Whether the scenario has radio."""
         return self.settings is not None
@@ -166,13 +172,12 @@ class RadioStage:
             before, self._version = self._roster, version
             self._roster = roster = RadioRoster(self.scenario, self.world, self.programs, self.state.jammers)
             if not is_of(self.state, roster.radios):
-                assert self.messages is not None and self.settings is not None
-                slot = self.messages.messages.slot_at(self.world.clock.time)
+                slot = self.channel.messages.slot_at(self.world.clock.time)
                 self.state, senders = with_radios(self.state, roster.radios, self.section, slot)
                 if before is not None:
                     names = {number: before.name_of(radio) for number, radio in senders.items()}
                     self.state.packets.senders.update(names)
-                self.messages.radios_moved(self.state.packets)
+                self.channel.radios_moved(self.state.packets)
             self._rostered = self.state
             self._tune(self.links.tick)
         return self._roster
@@ -180,8 +185,8 @@ class RadioStage:
     def _tune(self, tick: int) -> None:
         """Set the frequencies of all radios as of a tick, and the transmissions of jammers as of now."""
         roster = self.roster
-        muted = mute(roster.radios, self.state.silent)
-        if self.tuning.tune(roster.radios, self.world.seed, max(tick, 0) / self.world.clock.rate) or muted:
+        muted, time = mute(roster.radios, self.state.silent), max(tick, 0) / self.world.clock.rate
+        if tune(roster.radios, self.state.channels, self.world.seed, time) or muted:
             roster.update.refresh()
         roster.jammers.tune()
 
@@ -191,13 +196,13 @@ class RadioStage:
 
     def begin(self) -> None:
         """Compute the links at the start of a run."""
-        if self.messages is not None:
+        if self.active:
             self._update(self.world.clock.tick, quiet=True)
-            self.messages.begin(self.world.clock.tick)
+            self.channel.begin(self.world.clock.tick)
 
     def look(self) -> None:
         """Compute the links if they have not been computed: for planning before the run begins."""
-        if self.messages is not None and self.links.tick < 0:
+        if self.active and self.links.tick < 0:
             self._update(self.world.clock.tick, quiet=True)
 
     def run(self, tick: int) -> None:
@@ -206,7 +211,7 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
-        state, time, interval = self.state, tick / self.world.clock.rate, self.period / self.world.clock.rate
+        state, time = self.state, tick / self.world.clock.rate
         state.silent = silent_radios(roster.radios, self._damaged)
         self._tune(tick)
         self.locate()
@@ -215,16 +220,16 @@ class RadioStage:
         links = without(roster.update.run(tick, jamming, bursts, before), state.silent)
         state.links.set(self.denied.close_links(roster.radios, links))
         links = self.links
-        self.satellites.update(tick, interval, roster.jammers, state.doing, self.heights)
+        self.satellites.update(tick)
         assert self.deception is not None
-        self.deception.update(time, interval, self._levels)
+        self.deception.update(time, self._levels)
         hit = self.jammed_now()
         show_links(roster.radios, links, state.chances, hit, self.programs)
         if not quiet:
             report_links(self.events, tick, roster.radios, before, links, self.name_of)
             up, down = count_changes(before, links)
             state.ups, state.downs = state.ups + up, state.downs + down
-            self.jammed.report(tick, roster, state, hit, self._levels)
+            report_jammed(self.events, tick, round(HOLD * self.world.clock.rate), roster, state, hit, self._levels)
 
     def jammed_now(self) -> Bools:
         """Return 1 for radios that have lost half of their links or more to jammers, or are kept off the channel."""
@@ -233,10 +238,7 @@ class RadioStage:
 
     def _traffic(self, tick: int) -> Floats:
         """Return the share of time that each radio has transmitted packets since the last update."""
-        assert self.messages is not None
-        interval = self.period / self.world.clock.rate
-        taken = self.messages.airtimes(max(tick - 1, 0))
-        return np.minimum(taken / interval, 1.0)
+        return np.minimum(self.channel.airtimes(max(tick - 1, 0)) / self.interval, 1.0)
 
     def locate(self) -> None:
         """Put all radios and jammers where their vehicles are now."""
@@ -244,7 +246,7 @@ class RadioStage:
         table = roster.radios.table
         for part in roster.radios.parts:
             roster.radios.place(part, self._poses(part.fleet))
-        self._put_emitters(roster.jammers, roster.radios)
+        self.put_emitters(roster.jammers, roster.radios)
         if roster.needs_heights:
             table[COLUMN.height] = table[2] - self.heights(table[0], table[1])
         roster.tables.place()
@@ -254,9 +256,10 @@ class RadioStage:
         radios, classes = roster.radios, roster.classes
         jamming, bursts, doing = np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), np.zeros((ROWS, 0))
         if len(roster.jammers):
-            time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
             before = radios.table[COLUMN.frequency, radios.n :].copy()
-            doing = roster.jammers.act(time, interval, classes, roster.paths, self.state.on_air)
+            doing = roster.jammers.act(
+                tick / self.world.clock.rate, self.interval, classes, roster.paths, self.state.on_air
+            )
             if (radios.table[COLUMN.frequency, radios.n :] != before).any():
                 roster.tables.place()  # fading is that of the present frequencies
             self._levels = roster.jammers.levels(classes, roster.paths)
@@ -270,9 +273,6 @@ class RadioStage:
         heights: Floats = np.asarray(self.world.heights(x, y))
         return heights
 
-    def _put_emitters(self, jammers: Jammers, radios: Radios) -> None:
-        put_emitters(self.world, self._poses, jammers, radios)
-
     # names ------------------------------------------------------------------------------------------------------------
 
     def name_of(self, radio: int) -> str:
@@ -285,7 +285,6 @@ class RadioStage:
 
     def connected(self, vehicle: str, station: str) -> bool:
         """Return whether the last links have a route between a vehicle and a station, in both directions."""
-        assert self.messages is not None
         try:
             source = self.number_of(vehicle)
         except PaddockError:  # it has been removed
@@ -294,18 +293,16 @@ class RadioStage:
             self._ways = self.state.links.peer, {}
         ways = self._ways[1]
         if station not in ways:
-            ways[station] = ways_to(self.messages.graph(), self.number_of(station))
+            _, ways[station] = ways_to(self.channel.graph(), self.number_of(station))
         return bool(ways[station][source] != NO_HOP)
 
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
         roster = self.roster
-        self._put_emitters(roster.jammers, roster.radios)
+        self.put_emitters(roster.jammers, roster.radios)
         views = []
         for k, (jammer, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
-            x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
-            active = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum())
-            place = (x, y, z) if roster.jammers.present[k] else None
+            active, place = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum()), roster.jammers.position(k)
             now = state.tuned if jammer.kind == "follower" and state.tuned else state.frequency
             settings = state.vehicle, state.power, now, state.bandwidth, state.false_frames
             views.append(JammerView(jammer.name, jammer.kind, state.on, state.scheduled, active, place, *settings))
@@ -359,13 +356,12 @@ class RadioStage:
         """Return the action in plain values; PaddockError if it cannot be applied."""
         if self.settings is None:
             raise PaddockError(f"{action.verb}: {NO_RADIO}")
-        assert self.messages is not None
         if action.verb == "send":
-            return RadioAction("send", self.messages.checked(action.arguments))
+            return RadioAction("send", self.channel.checked(action.arguments))
         if action.verb == "allocate":
-            channels = self.tuning.checked(action.arguments, self.roster.radios)
-            self.roster.check_bands(self.tuning.bands(channels, self.roster.radios))
-            return RadioAction("allocate", channels)
+            arguments = checked_allocation(action.arguments, self.roster.radios)
+            self.roster.check_bands(allocated_bands(arguments, self.roster.radios, self.state.channels))
+            return RadioAction("allocate", arguments)
         if action.verb not in ("jammer", "spoofer"):
             raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
@@ -388,15 +384,14 @@ class RadioStage:
 
     def _emitter(self, kind: str, name: str) -> JammerState:
         """Return the state of a jammer or spoofer."""
-        return self.roster.jammers.find(name) if kind == "jammer" else self.satellites.find(name)
+        return find_emitter(kind, self.roster.jammers.states if kind == "jammer" else self.satellites.states, name)
 
     def apply(self, action: RadioAction) -> None:
         """Send a message, or change a jammer, a spoofer or channels; links follow with the next update."""
         action = self.checked(action)
         arguments = dict(action.arguments)
         if action.verb == "send":
-            assert self.messages is not None
-            self.messages.send(arguments, self.world.clock.tick)
+            self.channel.send(arguments, self.world.clock.tick)
             return
         if action.verb == "allocate":
             self._allocate(arguments)
@@ -409,9 +404,9 @@ class RadioStage:
 
     def post_packet(self, action: PacketAction) -> int:
         """Queue the packet of a program; return its number, 0: it was dropped."""
-        if self.messages is None:
+        if not self.active:
             raise PaddockError(NO_RADIO)
-        return self.messages.post_packet(action, self.world.clock.tick)
+        return self.channel.post_packet(action, self.world.clock.tick)
 
     def _allocate(self, arguments: Mapping[str, Any]) -> None:
         """Allocate channels by the links at the present positions."""
@@ -427,7 +422,8 @@ class RadioStage:
                 add_jamming(table, self.state.doing, levels, jamming)
             return jamming
 
-        for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
+        for name, channel in allocate(arguments, roster.radios, together, jamming_at).items():
+            self.state.channels[name] = channel
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
         self._tune(self.links.tick)
 
@@ -435,13 +431,13 @@ class RadioStage:
 
     def renew(self) -> None:
         """Follow a state that was replaced, with the vehicles."""
-        self._roster, self._rostered, rate = None, None, self.world.clock.rate
+        self._roster, self._rostered = None, None
         self._ways = None, {}
-        self.satellites.renew(self.state.links.tick / rate, self.period / rate)
+        self.satellites.renew()
         self.uplink.forget()
         if self.telemetry is not None and self.heartbeats is not None:
-            self.telemetry.times.forget()
-            self.heartbeats.times.forget()
+            self.telemetry.forget()
+            self.heartbeats.forget()
 
     def check(self) -> None:
         """Refuse a loaded state that no run of this scenario can have left at this tick."""
@@ -457,14 +453,15 @@ class RadioStage:
         denied = self.denied.always_denied(radios, links)
         if denied.any() and links.up[denied[links.peer]].any():
             raise PaddockError("saved links of radios that jammers keep off the channel are up")
-        self.tuning.check(radios)
-        assert self.messages is not None and self.telemetry is not None and self.heartbeats is not None
-        self.messages.check()
+        check_channels(state.channels, radios)
+        self.channel.check()
         self.uplink.check()
+        assert self.telemetry is not None and self.heartbeats is not None
         self.telemetry.check()
         self.heartbeats.check()
         self.satellites.check()
 
     def forget(self, fleet: str) -> None:
         """Discard the channels of a fleet that has no vehicles any more."""
-        self.tuning.forget(fleet)
+        for name in [name for name in self.state.channels if name.partition("/")[0] == fleet]:
+            del self.state.channels[name]

@@ -1,6 +1,5 @@
 """Events of a mission: what they make invalid, from where vehicles are free, and their ways home."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -200,15 +199,11 @@ def reopen_zone(state: MissionData, name: str, change: MissionChange) -> None:
     state.log_event("zone_removed", detail=name)
     for vehicle, home in zip(state.fleet.vehicles, homes, strict=True):
         moves = vehicle.able and home_of(state, vehicle.spec) != home  # an aircraft that waits outside returns home
-        if moves or any(_near(state, vehicle, leg, zone) for leg in _open_legs(vehicle)):
+        legs = vehicle.route.legs[vehicle.leg + bool(vehicle.doing) :] if vehicle.able else ()  # that may change
+        if moves or any(_near(state, vehicle, leg, zone) for leg in legs):
             change.dirty.add(vehicle.row)
     if change.dirty or state.setup.replan:
         change.causes.append(f"zone {name} removed")
-
-
-def _open_legs(vehicle: MissionVehicle) -> Sequence[Leg]:
-    """Return the remaining legs that a new route may change: not the task in progress."""
-    return vehicle.route.legs[vehicle.leg + bool(vehicle.doing) :] if vehicle.able else ()
 
 
 def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | None:

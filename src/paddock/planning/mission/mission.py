@@ -36,7 +36,7 @@ from paddock.planning.mission.over_radio import (
     update_contacts,
 )
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
-from paddock.planning.mission.station import VehicleReports
+from paddock.planning.mission.station import StationContact, VehicleReports
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, RouteInputs, with_rest
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.layers import raised
@@ -46,7 +46,7 @@ from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEven
 from paddock.planning.solver.routes import Plan, Route
 from paddock.planning.solver.transits import Transits, between
 from paddock.world.columns import Floats
-from paddock.world.parts import fresh
+from paddock.world.parts import fill, fresh
 
 Poses = Floats | PoseOf
 """x, y, z in m and heading in rad, (n, 4); or a function of the row, called on demand."""
@@ -61,9 +61,16 @@ class Mission(MissionData):
         self.__post_init__()
         self.tolerance = tolerance
         self.plan = plan  # the initial plan
-        self.begin_state()
-        if self.contact is not None:
-            self.onboard = fresh(Onboard, state=self, rules=self.contact.rules)
+        fill(self)
+        if setup.lost_link is not None:
+            self.contact = fresh(StationContact, rules=setup.lost_link)
+            self.onboard = fresh(Onboard, state=self, rules=setup.lost_link)
+        self.all_zones = list(setup.problem.zones)
+        self.active_zones = list(range(len(self.all_zones)))
+        for spec in setup.problem.vehicles:
+            self.fleet.add(spec)
+        for task in setup.problem.tasks:
+            self.list_task(task, 0.0)
 
     def start(self, time: float = 0.0) -> list[int]:
         """Plan; return the rows of all vehicles, which have new routes; over radio, of those whose routes are sent."""

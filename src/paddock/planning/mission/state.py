@@ -31,7 +31,7 @@ from paddock.planning.solver.routes import STATUS_ON, Leg, Route, Status
 from paddock.wire.mission_results import LogEntry
 from paddock.world.archive import typed
 from paddock.world.columns import FARTHEST
-from paddock.world.parts import child, fill, flag, fresh, part, plain, rows, value
+from paddock.world.parts import child, flag, part, plain, rows, value
 
 if TYPE_CHECKING:
     from paddock.planning.consensus_radio import Negotiated
@@ -181,18 +181,6 @@ class MissionData:
         """Set what is derived from the state, and caches."""
         self.events = sorted(self.setup.events, key=lambda event: event.at)
         self.covered: Covered = {}  # cached paths of tasks
-
-    def begin_state(self) -> None:
-        """Set the state before the start."""
-        fill(self)
-        if self.setup.lost_link is not None:
-            self.contact = fresh(StationContact, rules=self.setup.lost_link)
-        self.all_zones = list(self.setup.problem.zones)
-        self.active_zones = list(range(len(self.all_zones)))
-        for spec in self.setup.problem.vehicles:
-            self.fleet.add(spec)
-        for task in self.setup.problem.tasks:
-            self.list_task(task, 0.0)
 
     def check(self, state: Any) -> None:
         """Refuse what refers to something that does not exist."""

@@ -10,7 +10,7 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
-from paddock.planning.geometry.path import Path, Pose, Segment, along_rows
+from paddock.planning.geometry.path import Path, Segment, along_rows
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Vehicle
@@ -27,6 +27,7 @@ FINE, COARSE = 0.5, 2.0
 """s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
 MOST = 2_000_000  # poses that are looked at for that
 BLOCK = 32  # moments that are skipped together where two vehicles are far boxes_apart
+WAIT = 1e-9  # m: length of a segment that stands for a wait in place
 CHORD = 1.0  # m by which a turn between two of these moments may be nearer than the straight line
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 
@@ -47,7 +48,7 @@ def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDA
     poses, statuses = np.tile(np.array(vehicle.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
     first, last = (times[0], times[-1]) if len(times) else (inf, -inf)
     if legs := [leg for leg in route.legs if leg.ends > leg.begins and leg.ends >= first and leg.begins <= last]:
-        paths = [leg.path if leg.path.segments else Path([waiting_segment(leg.path.start)]) for leg in legs]
+        paths = [leg.path if leg.path.segments else Path([Segment(*leg.path.start, WAIT)]) for leg in legs]
         rows, counts = np.concatenate([path.table for path in paths]), [len(path.segments) for path in paths]
         stations = np.concatenate([path.ends for path in paths])  # m flown on its leg at the end of each segment
         leg_of = np.repeat(np.arange(len(legs)), counts)
@@ -66,11 +67,6 @@ def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDA
         poses[times > route.ends] = route.legs[-1].end
     statuses[times > route.ends] = STATUSES.index("home" if route.legs else "idle")
     return poses, statuses
-
-
-def waiting_segment(at: Pose) -> Segment:
-    """Return a segment of almost no length for a leg on which a vehicle waits."""
-    return Segment(*at, 1e-9)
 
 
 def raised(vehicle: Vehicle, lift: float) -> Vehicle:

@@ -15,25 +15,8 @@ from paddock.compute.math import absolute, clamp, exp, floor, log, maximum, mini
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.errors import PaddockError, unknown_name
 from paddock.radio.links.paths import Paths
-from paddock.radio.links.radios import Classes, Floats, Radios, jammer_radio, turn
-from paddock.radio.links.table import (
-    BANDWIDTH,
-    BEGIN,
-    BITS,
-    BURST,
-    BURST_ROWS,
-    CYCLE,
-    DUTY,
-    FREQUENCY,
-    LENGTH,
-    OWNER,
-    PERIOD,
-    POWER,
-    SHARE,
-    SPREAD,
-    common_band,
-    level_db,
-)
+from paddock.radio.links.radios import COLUMN, Classes, Floats, Radios, jammer_radio, turn
+from paddock.radio.links.table import BEGIN, BURST, BURST_ROWS, CYCLE, LENGTH, PERIOD, SHARE, common_band, level_db
 from paddock.radio.physics.signal import DECIBELS, NEPERS
 from paddock.radio.settings import SETTABLE, checked_changes
 from paddock.scenario.base import FARTHEST_PLACE
@@ -99,12 +82,10 @@ class Jammers:
         """Return the columns of a jammer."""
         return [k, self.second[k]] if k in self.second else [k]
 
-    def find(self, name: str) -> JammerState:
-        """Return the state of a jammer by name."""
-        for state in self.states:
-            if state.name == name:
-                return state
-        raise unknown_name("jammer", name, [state.name for state in self.states])
+    def position(self, k: int) -> tuple[float, float, float] | None:
+        """Return where a jammer is, m; None: its vehicle does not exist."""
+        x, y, z = self.radios.table[:3, self.radios.n + k].tolist()
+        return (x, y, z) if self.present[k] else None
 
     def place(self, k: int, position: Floats | None, attitude: Floats | None, owner: float) -> None:
         """Put a jammer where its vehicle is; without a position, its vehicle has been removed."""
@@ -115,19 +96,17 @@ class Jammers:
         for column in self.columns_of(k):
             at = self.radios.n + column
             table[:3, at] = position
-            table[OWNER, at] = owner
+            table[COLUMN.owner, at] = owner
             turn(table[:, at : at + 1], level[:, None])
 
     def tune(self) -> None:
         """Set the frequencies, bandwidths and powers that the jammers have now."""
-        table, n = self.radios.table, self.radios.n
+        table, n, rows = self.radios.table, self.radios.n, [COLUMN.frequency, COLUMN.bandwidth, COLUMN.power]
         for k, state in enumerate(self.states):
-            follows = k in self.second
-            now = state.tuned if follows and state.tuned else state.frequency
-            table[[FREQUENCY, BANDWIDTH, POWER], n + k] = now, state.bandwidth, state.power
-            if follows:
-                at = n + self.second[k]
-                table[[FREQUENCY, BANDWIDTH, POWER], at] = state.left or now, state.bandwidth, state.power
+            now = state.tuned if k in self.second and state.tuned else state.frequency
+            table[rows, n + k] = now, state.bandwidth, state.power
+            if k in self.second:
+                table[rows, n + self.second[k]] = state.left or now, state.bandwidth, state.power
 
     def act(self, time: float, interval: float, classes: Classes, paths: Paths, on_air: Floats) -> Floats:
         """Return what the jammers do from `time` (s) until the next update: rows ON to LASTS, a column each.
@@ -187,11 +166,11 @@ class Jammers:
         `levels` (n,) are those of all radios, mW.
         """
         radios = self.radios
-        levels = np.where(radios.table[DUTY, : radios.n] + on_air > 0.0, levels, 0.0)
+        levels = np.where(radios.table[COLUMN.duty, : radios.n] + on_air > 0.0, levels, 0.0)
         best = int(np.argmax(levels)) if len(levels) else -1
         limit = HEARS if section.sensitivity is None else section.sensitivity
         hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(float(levels[best])) >= limit
-        return float(radios.table[FREQUENCY, best]) if hears else 0.0
+        return float(radios.table[COLUMN.frequency, best]) if hears else 0.0
 
 
 def check_emitters(states: Sequence[JammerState], names: Sequence[str]) -> None:
@@ -206,6 +185,14 @@ def check_emitters(states: Sequence[JammerState], names: Sequence[str]) -> None:
             raise PaddockError(f"jammer {state.name!r} is tuned to {tuned} Hz")
         if not (abs(state.since) <= LARGEST and 0.0 <= state.false_frames <= 1e18):
             raise PaddockError(f"jammer {state.name!r} has values that are not valid")
+
+
+def find_emitter(kind: str, states: Sequence[JammerState], name: str) -> JammerState:
+    """Return the state of a jammer or spoofer (`kind`) by name."""
+    for state in states:
+        if state.name == name:
+            return state
+    raise unknown_name(kind, name, [state.name for state in states])
 
 
 def started(section: JammerSection) -> JammerState:
@@ -244,7 +231,7 @@ def frame_times(section: JammerSection, state: JammerState, column: Floats) -> t
 
     `column` is that of the jammer in the table of radios. Frames that would overlap follow each other.
     """
-    taken = float(column[BITS] * column[SPREAD] / state.bandwidth)
+    taken = float(column[COLUMN.bits] * column[COLUMN.spread] / state.bandwidth)
     return max(1.0 / (section.frames or FRAMES), taken), taken
 
 
@@ -358,13 +345,13 @@ def crossed(offset: float, bandwidth: float, width: float) -> float:
 
 def band_shares(table: Any, i: int, j: int, k: int, doing: Any) -> tuple[float, float]:
     """Return the shares of the power of jammer k (antenna j) in a receiver's band: the mean, and while it is there."""
-    frequency, bandwidth, width = table[FREQUENCY, i], table[BANDWIDTH, i], table[BANDWIDTH, j]
+    frequency, bandwidth, width = table[COLUMN.frequency, i], table[COLUMN.bandwidth, i], table[COLUMN.bandwidth, j]
     if doing[HIGH, k] > 0.0:
         mean, largest = swept_share(
             frequency, bandwidth, doing[LOW, k], doing[HIGH, k], width, doing[PHASE, k], doing[SPAN, k]
         )
     else:
-        mean = maximum(common_band(frequency, bandwidth, table[FREQUENCY, j], width), 0.0)
+        mean = maximum(common_band(frequency, bandwidth, table[COLUMN.frequency, j], width), 0.0)
         largest = mean
     return float(mean * doing[ON, k]), float(largest)
 
@@ -374,8 +361,8 @@ def crossing(table: Any, i: int, j: int, k: int, doing: Any) -> tuple[float, flo
 
     It counts as there with its largest share, for as long as gives its mean, around its way over the band's centre.
     """
-    frequency, low, high = table[FREQUENCY, i], doing[LOW, k], doing[HIGH, k]
-    mean, largest = swept_share(frequency, table[BANDWIDTH, i], low, high, table[BANDWIDTH, j], 0.0, 1.0)
+    frequency, low, high = table[COLUMN.frequency, i], doing[LOW, k], doing[HIGH, k]
+    mean, largest = swept_share(frequency, table[COLUMN.bandwidth, i], low, high, table[COLUMN.bandwidth, j], 0.0, 1.0)
     part = minimum(mean / maximum(largest, 1e-300), 1.0)
     begin = clamp((frequency - low) / (high - low) - 0.5 * part, 0.0, 1.0 - part)
     return float(begin * doing[TURN, k]), float(part * doing[TURN, k])
@@ -394,7 +381,7 @@ def level_rows(table: Any, n: int, heard: bool, classes: Any, of: Any, patterns:
             jammer: Any = int64(n + k)
             receiver, transmitter = (jammer, radio) if heard else (radio, jammer)
             level = level_db(table, receiver, transmitter, classes, of, patterns, paths, WEAK)
-            levels[k, i] = exp(NEPERS * level) if table[OWNER, n + k] != table[OWNER, i] else 0.0
+            levels[k, i] = exp(NEPERS * level) if table[COLUMN.owner, n + k] != table[COLUMN.owner, i] else 0.0
 
 
 def jam_rows(table: Any, doing: Any, levels: Any, jamming: Any) -> None:

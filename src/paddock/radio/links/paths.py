@@ -58,6 +58,7 @@ from paddock.radio.physics.propagation import (
     MODELS,
     TWO_RAY,
     VALIDITY,
+    Position,
     TerrainTables,
     loss_db,
     relief_peaks,
@@ -115,7 +116,7 @@ def bands_of(group: RadioGroup, jammer: JammerSection | None) -> Bands:
     if jammer is not None and jammer.sweep is not None:
         return [jammer.sweep]
     if radio.hopping is not None:
-        return [(at, at) for at in (radio.frequency + k * radio.channel_spacing for k in radio.hopping.channels)]
+        return [(at, at) for at in map(radio.centre_of, radio.hopping.channels)]
     return [(radio.centre, radio.centre)]
 
 
@@ -232,9 +233,6 @@ def farthest(values: Floats, allowed: float, frequency: float) -> float:
 
 
 # tables of paths ------------------------------------------------------------------------------------------------------
-SIGMA, DISTANCE, FADING, PARAMETER = CLASS.sigma, CLASS.distance, CLASS.fading, CLASS.parameter
-TERRAIN, OBSTACLES, FIELD, GROUND = CLASS.terrain, CLASS.obstacles, CLASS.field, CLASS.ground
-X, Y, Z, FREQUENCY = COLUMN.x, COLUMN.y, COLUMN.z, COLUMN.frequency
 
 
 class Paths(NamedTuple):
@@ -260,6 +258,26 @@ class Paths(NamedTuple):
     corners: Floats
 
 
+def antenna_place(table: Any, k: int) -> Position:
+    """Return the place of an antenna, m."""
+    return table[COLUMN.x, k], table[COLUMN.y, k], table[COLUMN.z, k]
+
+
+def pair_offset(table: Any, i: int, j: int) -> Position:
+    """Return the vector (m) from antenna i to antenna j."""
+    return (
+        table[COLUMN.x, j] - table[COLUMN.x, i],
+        table[COLUMN.y, j] - table[COLUMN.y, i],
+        table[COLUMN.z, j] - table[COLUMN.z, i],
+    )
+
+
+def pair_distance(table: Any, i: int, j: int) -> float:
+    """Return the distance (m) between two antennas."""
+    dx, dy, dz = pair_offset(table, i, j)
+    return sqrt(dx * dx + dy * dy + dz * dz)
+
+
 def extra_losses(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tuple[float, float, float, float]:
     """Return what a path loses (dB) over terrain and by obstacles, and gains by shadowing and fading."""
     shadowing, fading = random_gains(table, i, j, classes, c, paths)
@@ -270,29 +288,28 @@ def extra_losses(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -
 def random_gains(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tuple[float, float]:
     """Return the gains (dB) of shadowing and of fading."""
     shadowing, fading = 0.0, 0.0
-    kind = int(classes[FADING, c])
-    if classes[SIGMA, c] > 0.0 or kind != NONE:
-        dx, dy, dz = table[X, j] - table[X, i], table[Y, j] - table[Y, i], table[Z, j] - table[Z, i]
-        apart = sqrt(dx * dx + dy * dy + dz * dz)
-        if classes[SIGMA, c] > 0.0:
-            total = shadow_sum(paths.shadows[int(classes[FIELD, c])], i, j)
-            shadowing = shadow_db(total, apart, classes[SIGMA, c], classes[DISTANCE, c])
+    kind = int(classes[CLASS.fading, c])
+    if classes[CLASS.sigma, c] > 0.0 or kind != NONE:
+        apart = pair_distance(table, i, j)
+        if classes[CLASS.sigma, c] > 0.0:
+            total = shadow_sum(paths.shadows[int(classes[CLASS.field, c])], i, j)
+            shadowing = shadow_db(total, apart, classes[CLASS.sigma, c], classes[CLASS.distance, c])
         if kind != NONE:
             re, im = diffuse(paths.phasors, i, j)
-            number = 2.0 * PI / LIGHT * table[FREQUENCY, j]
-            fading = fading_gain_db(kind, classes[PARAMETER, c], number * apart, re, im)
+            number = 2.0 * PI / LIGHT * table[COLUMN.frequency, j]
+            fading = fading_gain_db(kind, classes[CLASS.parameter, c], number * apart, re, im)
     return shadowing, fading
 
 
 def blocking(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tuple[float, float]:
     """Return the losses (dB) by diffraction over terrain, and what obstacles add to it."""
-    a, b = (table[X, i], table[Y, i], table[Z, i]), (table[X, j], table[Y, j], table[Z, j])
-    terrain, beyond_flat, frequency = classes[TERRAIN, c] != 0.0, classes[GROUND, c] != 0.0, table[FREQUENCY, j]
+    a, b, frequency = antenna_place(table, i), antenna_place(table, j), table[COLUMN.frequency, j]
+    terrain, beyond_flat = classes[CLASS.terrain, c] != 0.0, classes[CLASS.ground, c] != 0.0
     diffraction, blocked = 0.0, 0.0
     if terrain:
         ground = TerrainTables(paths.ground_z, paths.terrain, paths.relief, paths.peaks)
         diffraction = terrain_db(a, b, frequency, ground, beyond_flat)
-    if classes[OBSTACLES, c] != 0.0:
+    if classes[CLASS.obstacles, c] != 0.0:
         blocked = obstruction_db(a, b, frequency, paths, paths, terrain, beyond_flat, diffraction)
     return diffraction, blocked
 
@@ -304,16 +321,16 @@ class PathTables:
         self.radios, self.seed = radios, seed
         n = len(radios.streams)
         used = classes.table
-        self._fading = bool((used[FADING] != NONE).any())
+        self._fading = bool((used[CLASS.fading] != NONE).any())
         self._waves = np.zeros((n if self._fading else 0, 4, WAVES))
         if self._fading and n:
             fading_waves(signed(seed), radios.streams, self._waves)
         self.fields = [  # of shadowing: waves, and the distance (m) of its correlation
             (
                 shadow_waves(signed(seed), signed(xxhash.xxh3_64_intdigest(b"shadowing %d" % k))),
-                float(used[DISTANCE, c]),
+                float(used[CLASS.distance, c]),
             )
-            for k, c in enumerate(np.flatnonzero(used[SIGMA] > 0.0).tolist())
+            for k, c in enumerate(np.flatnonzero(used[CLASS.sigma] > 0.0).tolist())
         ]
         self._shadows = np.zeros((max(len(self.fields), 1), n if self.fields else 1, 2, SHADOW_WAVES))
         self._phasors = np.zeros((n if self._fading else 1, 2, WAVES))
@@ -331,7 +348,16 @@ class PathTables:
         """Follow the antennas to where they are now, or to where they are in another table."""
         table = self.radios.table if table is None else table
         if self._fading and table.shape[1]:
-            numbers = 2.0 * np.pi / LIGHT * table[FREQUENCY]
+            numbers = 2.0 * np.pi / LIGHT * table[COLUMN.frequency]
             fading_phasors(self._waves, np.ascontiguousarray(table[:3]), numbers, self._phasors)
+        self._shade(table[:3], self._shadows)
+
+    def _shade(self, places: Floats, shadows: Floats) -> None:
         for k, (waves, distance) in enumerate(self.fields):
-            shadow_phasors(waves, np.ascontiguousarray(table[:3]), distance, self._shadows[k])
+            shadow_phasors(waves, np.ascontiguousarray(places), distance, shadows[k])
+
+    def at(self, places: Floats) -> Paths:
+        """Return the paths between antennas at other places (3, n), in m, without fading."""
+        shadows = np.zeros((max(len(self.fields), 1), places.shape[1] if self.fields else 1, 2, SHADOW_WAVES))
+        self._shade(places, shadows)
+        return self.paths._replace(phasors=np.zeros((1, 2, WAVES)), shadows=shadows)

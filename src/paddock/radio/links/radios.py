@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.quaternion import euler_quaternion
+from paddock.compute.quaternion import euler_quaternion, rotate
 from paddock.compute.twin import vectorised
-from paddock.radio.links.collisions import STEADY_DUTY, duty_pace
 from paddock.radio.physics.antennas import (
     ISOTROPIC,
     KINDS,
@@ -28,7 +27,18 @@ from paddock.radio.physics.antennas import (
     polarisation_axis,
     sector_antenna,
 )
-from paddock.radio.physics.signal import MODULATIONS, ber, log1p, needed_sinr_db, noise_dbm, per, power_ratio
+from paddock.radio.physics.fading import NONE
+from paddock.radio.physics.signal import (
+    MODULATIONS,
+    STEADY_DUTY,
+    ber,
+    duty_pace,
+    log1p,
+    needed_sinr_db,
+    noise_dbm,
+    per,
+    power_ratio,
+)
 from paddock.scenario.radio import JammerSection, RadioSection
 from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType
 from paddock.world.fleet import stream_ids
@@ -116,6 +126,12 @@ class Classes(NamedTuple):
 
     table: Floats  # (columns, k)
     of: Ints  # (groups, groups) class between two groups
+
+    def without_fading(self) -> "Classes":
+        """Return the classes without small-scale fading: the mean over a few wavelengths."""
+        table = self.table.copy()
+        table[CLASS.fading] = NONE
+        return Classes(table, self.of)
 
 
 class FleetRadios(NamedTuple):
@@ -214,15 +230,7 @@ def turn(table: Floats, attitude: Floats) -> None:
 
 def world_axis(qx: float, qy: float, qz: float, qw: float, tilt: float) -> tuple[float, float, float]:
     """Return the plane of a linear polarisation as a unit vector in world axes."""
-    from_x, from_y, from_z = polarisation_axis(tilt)
-    tx = 2.0 * (qy * from_z - qz * from_y)
-    ty = 2.0 * (qz * from_x - qx * from_z)
-    tz = 2.0 * (qx * from_y - qy * from_x)
-    return (
-        from_x + qw * tx + (qy * tz - qz * ty),
-        from_y + qw * ty + (qz * tx - qx * tz),
-        from_z + qw * tz + (qx * ty - qy * tx),
-    )
+    return rotate(qx, qy, qz, qw, *polarisation_axis(tilt))
 
 
 class Patterns:
@@ -322,7 +330,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         streams.append(stream_ids(jammer.name, np.arange(1)))
         if jammer.kind == "follower":
             seconds.append((blocks[-1], streams[-1]))
-    blocks, streams = blocks + [one for one, _ in seconds], streams + [one for _, one in seconds]
+    blocks, streams = blocks + [block for block, _ in seconds], streams + [stream for _, stream in seconds]
     table = np.ascontiguousarray(np.concatenate(blocks, axis=1))
     alike = np.array(waveforms([group.radio for group in groups]))
     table[COLUMN.waveform] = alike[table[COLUMN.group].astype(np.int64)]

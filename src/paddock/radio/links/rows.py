@@ -21,51 +21,27 @@ from numpy import empty, float64, int64, uint32, uint64
 from paddock.compute.math import absolute, clamp, exp, floor, log, maximum, minimum, select, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.twin import rebound
-from paddock.radio.links.collisions import (
-    CALM,
+from paddock.radio.links.radios import CLASS, COLUMN, CURVE, NEEDED_PER, SATURATES, SURVIVAL, Floats, Ints
+from paddock.radio.links.table import BEGIN, BURST, CALM, CYCLE, LENGTH, LOAD, PERIOD, SHARE, airtime_of, level_db
+from paddock.radio.physics.propagation import outside
+from paddock.radio.physics.signal import (
+    DECIBELS,
     LEVELS,
-    LOAD,
     MOST_LOST,
+    NEPERS,
     add_to_level,
+    ber,
     clear_levels,
+    log1p,
     lowest_level,
     met_by,
     own_load,
     sum_levels,
 )
-from paddock.radio.links.radios import CURVE, NEEDED_PER, SATURATES, SURVIVAL, Floats, Ints
-from paddock.radio.links.table import (
-    BEGIN,
-    BITS,
-    BURST,
-    CURVE_RATE,
-    CYCLE,
-    DUTY,
-    EXPONENT,
-    FATAL,
-    FREQUENCY,
-    GROUP,
-    HEIGHT,
-    HOPELESS,
-    LENGTH,
-    MODEL,
-    MODULATION,
-    NEEDED,
-    NOISE,
-    PERIOD,
-    REFERENCE,
-    SENSITIVITY,
-    SHARE,
-    SPREAD,
-    airtime_of,
-    level_db,
-)
-from paddock.radio.physics.propagation import outside
-from paddock.radio.physics.signal import DECIBELS, NEPERS, ber, log1p
 
 # what others see of a radio, in the order of the list: position, edges of the band (Hz), duty per Hz, ...
 LOW, HIGH, DENSITY, SEEN_OWNER, SEEN_GROUP, SEEN_WAVEFORM, WAVE_SQUARE, STRENGTH, GAIN = range(3, 12)
-# of radios that transmit now and then, else 0: 1 / duty; and what `collisions.py` adds up for packets that meet theirs
+# of radios that transmit now and then, else 0: 1 / duty; and what `signal.py` adds up for packets that meet theirs
 INVERSE, SEEN_LOAD, SEEN_PACE = range(12, 15)
 SEEN_ROWS = 15
 BLOCK = 64  # receivers that a thread takes at a time
@@ -92,6 +68,23 @@ class RowTables(NamedTuple):
     busy: bool  # whether radios transmit now and then: packets collide
 
 
+class FoundRows(NamedTuple):
+    """The rows of links of an update, in blocks of receivers.
+
+    Rows of `values`: power, and its part in the receiver's band and in time (mW); where packets collide also steady
+    interference (mW) and load.
+    """
+
+    room: Ints  # (blocks + 1,) block b may use room[b]:room[b + 1] of `peer` and `values`
+    needed: Ints  # (blocks,) room that each needs; a row that does not fit is counted only
+    peer: Any  # (k,) transmitters
+    values: Floats  # (2 or 4, k)
+    at: Ints  # (n,) where the row of each receiver begins
+    many: Ints  # (n,) its length
+    interference: Floats  # (n,) mW
+    outside: Ints  # (n,) paths outside the range of their model
+
+
 class RowScratch(NamedTuple):
     """Room for the candidates of one receiver."""
 
@@ -103,13 +96,11 @@ class RowScratch(NamedTuple):
     met: Floats  # (2, LEVELS) levels of transmitters with which packets collide
 
 
-def update_rows(tables: Any, paths: Any, room: Any, needed: Any, peer: Any, values: Any, at: Any, count: Any,
+def update_rows(tables: Any, paths: Any, room: Any, needed: Any, peer: Any, values: Any, at: Any, many: Any,
                 interference: Any, beyond: Any) -> None:  # fmt: skip
-    """Find the links of all receivers in blocks of places.
+    """Find the links of all receivers in blocks of places, as `FoundRows`.
 
-    `room[b]:room[b + 1]` of `peer` and `values` are for block b, which needs room for `needed[b]`; a row that does not
-    fit is counted only. Rows of `values`: power, and its part in the receiver's band and in time (mW); where packets
-    collide also steady interference (mW) and load. `beyond` counts paths outside the range of their model.
+    A loop in threads writes to arguments only: what it wrote to arrays of a tuple would be lost.
     """
     n = tables.order.size
     for block in parallel_range(room.size - 1):
@@ -126,7 +117,7 @@ def update_rows(tables: Any, paths: Any, room: Any, needed: Any, peer: Any, valu
             kept, interference[i], beyond[i] = find_links(tables, paths, k, scratch)
             if tables.busy:
                 sum_levels(met)
-            count[i], at[i] = kept, free
+            many[i], at[i] = kept, free
             end = free + int64(kept)
             if end <= room[block + 1]:
                 copy_links(tables, kept, scratch, peer[free:end], values[0, free:end], values[1, free:end])
@@ -208,8 +199,9 @@ def copy_collisions(tables: Any, k: int, kept: Any, scratch: RowScratch, values:
     """Write steady interference and load of each link; levels are sums."""
     index, place, mw, part, _, met = scratch
     i, seen = tables.order[k], tables.seen
-    airtime, own = airtime_of(tables.table, i), own_load(tables.table[DUTY, i])
-    lowest, share, noise = lowest_level(tables.least[i]), exp(-NEPERS * tables.table[FATAL, i]), tables.table[NOISE, i]
+    airtime, own = airtime_of(tables.table, i), own_load(tables.table[COLUMN.duty, i])
+    lowest, noise = lowest_level(tables.least[i]), tables.table[COLUMN.noise, i]
+    share = exp(-NEPERS * tables.table[COLUMN.fatal, i])
     for m in range(kept):
         j, at = index[m], place[m]
         load = seen[SEEN_LOAD, j] + airtime * seen[SEEN_PACE, j]
@@ -257,8 +249,10 @@ def levels(tables: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, m
     for m in range(near):
         j = order[index[m]]
         mw[m] = exp(NEPERS * level_db(table, i, j, classes, of, tables.patterns, paths, tables.keep[i]))
-        model = int(classes[MODEL, of[int(table[GROUP, i]), int(table[GROUP, j])]])
-        out = outside(model, sqrt(apart[m]), table[FREQUENCY, j], table[HEIGHT, i], table[HEIGHT, j])
+        model = int(classes[CLASS.model, of[int(table[COLUMN.group, i]), int(table[COLUMN.group, j])]])
+        out = outside(
+            model, sqrt(apart[m]), table[COLUMN.frequency, j], table[COLUMN.height, i], table[COLUMN.height, j]
+        )
         wrong += int(out != 0)
     return wrong
 
@@ -275,8 +269,8 @@ def free_levels(tables: Any, paths: Any, k: int, near: Any, index: Any, apart: A
 def log_levels(tables: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
     """The same with the log-distance model between isotropic antennas; all links are of one class."""
     table, i = tables.table, tables.order[k]
-    own, c = tables.seen[GAIN, k], tables.of[int(table[GROUP, i]), int(table[GROUP, i])]
-    exponent, reference = tables.classes[EXPONENT, c], tables.classes[REFERENCE, c]
+    own, c = tables.seen[GAIN, k], tables.of[int(table[COLUMN.group, i]), int(table[COLUMN.group, i])]
+    exponent, reference = tables.classes[CLASS.exponent, c], tables.classes[CLASS.reference, c]
     row_strength, row_wave = tables.seen[STRENGTH], tables.seen[WAVE_SQUARE]
     for m in range(near):
         j = index[m]
@@ -301,35 +295,34 @@ def decibels_of(ratio: float) -> float:
     return float(e * 3.010299956639812 + 2.0 * DECIBELS * (s + s * z * series))
 
 
-def join_rows(table: Any, curves: Any, hysteresis: float, share: Any, at: Any, peer: Any, values: Any, known: Any,
-              made: Any) -> None:  # fmt: skip
+def join_rows(table: Any, curves: Any, hysteresis: float, share: Any, rows: Any, known: Any, made: Any) -> None:
     """Complete the rows of all receivers in the order of their numbers, in `made`.
 
     A link that is up in `known` stays up down to the hysteresis (dB) below the limits. Receivers of one group in a row
     are converted together: their loops vectorise, and a row is short.
     """
-    row_group = table[GROUP]
-    for block in parallel_range((at.size + BLOCK - 1) // BLOCK):
-        i, last = block * BLOCK, min(at.size, (block + 1) * BLOCK)
+    row_group, n = table[COLUMN.group], rows.at.size
+    for block in parallel_range((n + BLOCK - 1) // BLOCK):
+        i, last = block * BLOCK, min(n, (block + 1) * BLOCK)
         while i < last:
             first, group = i, int(row_group[i])
             while i < last and int(row_group[i]) == group:
-                always = table[NOISE, i] + made.jamming[i]
-                a, b, many = uint64(at[i]), uint64(made.start[i]), uint64(made.start[i + 1] - made.start[i])
-                copy_row(peer, values, share, always, made.interference[i], made, a, b, many)
+                always = table[COLUMN.noise, i] + made.jamming[i]
+                a, b, many = uint64(rows.at[i]), uint64(made.start[i]), uint64(made.start[i + 1] - made.start[i])
+                copy_row(rows, share, always, made.interference[i], made, a, b, many)
                 mark_known(made.peer, known.peer, known.up, b, b + many, known.start[i], known.start[i + 1], made.up)
                 i += 1
             quiet = share.size == 1 and share[0] == 0.0
             convert(table, first, i, curves[group], hysteresis, quiet, made)
 
 
-def copy_row(peer: Any, values: Any, share: Any, always: float, total: float, made: Any, a: Any, b: Any,
-             many: Any) -> None:  # fmt: skip
+def copy_row(rows: Any, share: Any, always: float, total: float, made: Any, a: Any, b: Any, many: Any) -> None:
     """Copy the row of a receiver from `a` to `b`: transmitters, powers (mW) and SINR (ratio).
 
     `always`: noise and jamming (mW); `total`: all interference (mW).
     """
-    to, powers, ratios, mw, parts = made.peer, made.power, made.sinr, values[0], values[1]
+    to, peer, powers, ratios = made.peer, rows.peer, made.power, made.sinr
+    values, mw, parts = rows.values, rows.values[0], rows.values[1]
     for m in range(many):
         to[b + m] = peer[a + m]
     if share.size == 1 and share[0] == 0.0:  # no interference: SINR follows from the power
@@ -364,14 +357,14 @@ def convert(table: Any, i: int, last: int, curve: Any, hysteresis: float, quiet:
         powers[m] = decibels_of(powers[m])
     if quiet:
         for k in range(i, last):
-            floor = decibels_of(table[NOISE, k] + made.jamming[k])
+            floor = decibels_of(table[COLUMN.noise, k] + made.jamming[k])
             for m in range(uint64(made.start[k]), uint64(made.start[k + 1])):
                 ratios[m] = powers[m] - floor
     else:
         for m in range(first, end):
             ratios[m] = decibels_of(ratios[m])
-    hopeless, rate = table[HOPELESS, i], table[CURVE_RATE, i]
-    sensitivity, needed = table[SENSITIVITY, i], table[NEEDED, i]
+    hopeless, rate = table[COLUMN.hopeless, i], table[COLUMN.curve_rate, i]
+    sensitivity, needed = table[COLUMN.sensitivity, i], table[COLUMN.needed, i]
     if made.collisions.shape[1] > 0:
         calm, load = made.collisions[CALM], made.collisions[LOAD]
         for m in range(first, end):
@@ -447,7 +440,7 @@ def row_routine(function: Any, inline: bool = False) -> Any:
 compute_rows = row_routine(update_rows)
 compute_free_rows = row_routine(rebound(update_rows, {find_links: free_links}), inline=True)
 compute_log_rows = row_routine(rebound(update_rows, {levels: log_levels}), inline=True)
-finish_rows = parallel_routine(join_rows, inline=True, items=lambda *tables: tables[4].size)
+finish_rows = parallel_routine(join_rows, inline=True, items=lambda *arguments: arguments[4].at.size)
 
 
 def hit_probability(share: float, period: float, airtime: float) -> float:
@@ -489,9 +482,9 @@ def link_error(table: Any, i: int, signal: float, floor: float, bursts: Any) -> 
     """
     power, share, period = bursts[BURST, i], bursts[SHARE, i], bursts[PERIOD, i]
     quiet = maximum(floor - power * share, 1e-300)
-    spread, bits, airtime = table[SPREAD, i], table[BITS, i], airtime_of(table, i)
+    spread, bits, airtime = table[COLUMN.spread, i], table[COLUMN.bits, i], airtime_of(table, i)
     ratios = signal / quiet * spread, signal / (quiet + power) * spread
-    return burst_error(int(table[MODULATION, i]), bits, airtime, ratios[0], ratios[1], share, period)
+    return burst_error(int(table[COLUMN.modulation, i]), bits, airtime, ratios[0], ratios[1], share, period)
 
 
 def burst_rows(table: Any, survivals: Any, hysteresis: float, known: Any, made: Any) -> None:
@@ -508,7 +501,7 @@ def burst_rows(table: Any, survivals: Any, hysteresis: float, known: Any, made: 
         room = empty((4, most))
         for i in range(block * BLOCK, last):
             if made.bursts[SHARE, i] > 0.0:
-                rate_row(table, i, survivals[int(table[GROUP, i])], hysteresis, known, made, room)
+                rate_row(table, i, survivals[int(table[COLUMN.group, i])], hysteresis, known, made, room)
 
 
 def rate_row(table: Any, i: int, curve: Any, hysteresis: float, known: Any, made: Any, room: Any) -> None:
@@ -529,10 +522,10 @@ def rate_row(table: Any, i: int, curve: Any, hysteresis: float, known: Any, made
     for m in range(many):
         signal, quiet = between[m], during[m]
         between[m], during[m] = decibels_of(signal / quiet), decibels_of(signal / (quiet + power))
-    start, rate = table[HOPELESS, i] - SATURATES, SURVIVAL / (SATURATES + CURVE / table[CURVE_RATE, i])
+    start, rate = table[COLUMN.hopeless, i] - SATURATES, SURVIVAL / (SATURATES + CURVE / table[COLUMN.curve_rate, i])
     hit = hit_probability(share, period, airtime_of(table, i))
     part = share / hit
-    sensitivity, most = table[SENSITIVITY, i], -log(1.0 - MOST_LOST)
+    sensitivity, most = table[COLUMN.sensitivity, i], -log(1.0 - MOST_LOST)
     for m in range(many):
         good[m] = log_survival(curve, (between[m] - start) * rate)
     for m in range(many):

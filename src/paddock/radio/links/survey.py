@@ -17,42 +17,33 @@ import numpy as np
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.radio.links.jamming import EVERY, HIGH, LOW, ON, PHASE, SPAN, band_share, find_bursts, level_rows
-from paddock.radio.links.paths import REFLECTED, Paths, PathTables, boost, extra_losses, farthest, largest_gain
-from paddock.radio.links.radios import CLASS, Classes, Floats, Ints, Radios, turn
+from paddock.radio.links.paths import (
+    REFLECTED,
+    Paths,
+    PathTables,
+    boost,
+    extra_losses,
+    farthest,
+    largest_gain,
+    pair_distance,
+    pair_offset,
+)
+from paddock.radio.links.radios import CLASS, COLUMN, Classes, Floats, Ints, Radios, turn
 from paddock.radio.links.rows import link_error
 from paddock.radio.links.table import (
-    BANDWIDTH,
-    BITS,
     BURST,
     BURST_ROWS,
-    DUTY,
-    FREQUENCY,
-    GROUP,
-    HEIGHT,
-    MODEL,
-    MODULATION,
-    NEEDED,
-    NOISE,
-    OWNER,
-    POWER,
     SAME_CHANNEL,
-    SENSITIVITY,
     SHARE,
-    SPREAD,
-    WAVEFORM,
-    X,
-    Y,
-    Z,
     antenna_gain,
+    band_overlap,
     can_decode,
-    common_band,
     model_loss,
-    pair_distance,
+    on_channel,
     pair_gain,
 )
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
-from paddock.radio.physics.propagation import GROUND_REFLECTION, LOG_DISTANCE, MODELS, loss_db
+from paddock.radio.physics.propagation import GROUND_REFLECTION, LIGHT, LOG_DISTANCE, MODELS, loss_db
 from paddock.radio.physics.signal import NO_POWER, WEAKEST, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
 from paddock.wire.radio_results import CoverageGrid, HeardLevels, LinkBudget, Links, Spectrum, SurveyLimits
@@ -89,7 +80,7 @@ class RadioSurvey:
         self.radios, self.tables, self.heights, self.time = radios, tables, heights, time
         self.table, self.doing = radios.table.copy(), doing.copy()
         self.classes = classes
-        self.transmits = np.minimum(self.table[DUTY, : radios.n] + on_air, 1.0)  # share of time
+        self.transmits = np.minimum(self.table[COLUMN.duty, : radios.n] + on_air, 1.0)  # share of time
 
     def coverage(
         self, transmitters: Sequence[int], receiver: int, x: float, y: float, size: float, side: int, height: float
@@ -107,7 +98,8 @@ class RadioSurvey:
         heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
         power, sinr, jamming, per = (values.reshape(side, side) for values in heard[:4])
         column = self.table[:, receiver]
-        levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
+        noise, needed, sensitivity = column[[COLUMN.noise, COLUMN.needed, COLUMN.sensitivity]].tolist()
+        levels = decibels(noise), needed, sensitivity
         return CoverageGrid(first_x, first_y, cell, side, height, power, sinr, jamming, per, *levels, self.time)
 
     def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
@@ -139,7 +131,7 @@ class RadioSurvey:
         table = np.empty((len(self.table), count + len(sources)))
         table[:, :count] = self._receiver(receiver)
         table[:3, :count] = places
-        table[HEIGHT, :count] = places[2] - self.heights(places[0], places[1])
+        table[COLUMN.height, :count] = places[2] - self.heights(places[0], places[1])
         table[:, count:] = self.table[:, sources]
         return self._rated(self._levels(table, count, len(sources)), table, count, len(transmitters))
 
@@ -147,26 +139,19 @@ class RadioSurvey:
         """Return the column of a radio like another one that stands upright anywhere."""
         column = self.table[:, number : number + 1].copy()
         turn(column, LEVEL)
-        column[OWNER] = NOWHERE
+        column[COLUMN.owner] = NOWHERE
         return column
 
     def _levels(self, table: Floats, count: int, sources: int) -> Floats:
         """Return the powers (mW) of the last columns at the first `count` ones, (sources, count)."""
-        classes = self.classes.table.copy()
-        classes[CLASS.fading] = NONE
-        fields = self.tables.fields
-        shadows = np.zeros((max(len(fields), 1), table.shape[1] if fields else 1, 2, SHADOW_WAVES))
-        for k, (waves, distance) in enumerate(fields):
-            shadow_phasors(waves, np.ascontiguousarray(table[:3]), distance, shadows[k])
-        paths = self.tables.paths._replace(phasors=np.zeros((1, 2, WAVES)), shadows=shadows)
         levels = np.zeros((sources, count))
         if sources and count:
-            level_grid(table, count, False, classes, self.classes.of, self.radios.patterns, paths, levels)
+            surroundings = *self.classes.without_fading(), self.radios.patterns, self.tables.at(table[:3])
+            level_grid(table, count, False, *surroundings, levels)
         return levels
 
     def _rated(self, levels: Floats, table: Floats, count: int, heard: int) -> HeardLevels:
-        receiver: Floats = table[:, 0]
-        noise, band = float(receiver[NOISE]), (float(receiver[FREQUENCY]), float(receiver[BANDWIDTH]))
+        noise = float(table[COLUMN.noise, 0])
         jamming, interference = np.zeros(count), np.zeros(count)
         for k in range(len(levels) - heard):
             share = band_share(table, 0, count + heard + k, k, self.doing) if k < self.doing.shape[1] else 0.0
@@ -174,9 +159,7 @@ class RadioSurvey:
         strongest, best = np.zeros(count), np.full(count, -1, np.int64)
         own = np.zeros(count)  # what the strongest one contributes to the interference
         for k in range(heard):
-            column = table[:, count + k]
-            share = max(common_band(*band, float(column[FREQUENCY]), float(column[BANDWIDTH])), 0.0)
-            share *= float(column[DUTY])
+            share = max(float(band_overlap(table, 0, count + k)), 0.0) * float(table[COLUMN.duty, count + k])
             interference += share * levels[k]
             if can_decode(table, 0, count + k):
                 stronger = levels[k] > strongest
@@ -206,18 +189,18 @@ class RadioSurvey:
         if span is not None:
             check_number("spectrum", "span", span, SurveyLimits.NARROWEST, SurveyLimits.WIDEST, "Hz")
         column = self.table[:, receiver]
-        centre, width = float(column[FREQUENCY]), float(column[BANDWIDTH])
+        centre, width = float(column[COLUMN.frequency]), float(column[COLUMN.bandwidth])
         span = 4.0 * width if span is None else span
         low, high = centre - 0.5 * span, centre + 0.5 * span
         sources = np.concatenate([self._near(receiver, low, high), np.arange(self.radios.n, self.table.shape[1])])
         table = np.ascontiguousarray(self.table[:, np.concatenate([[receiver], sources])])  # of one layout: one kernel
         levels = self._levels(table, 1, len(sources))[:, 0]
         edges = np.linspace(low, high, bins + 1)
-        floor = float(column[NOISE]) / width * (span / bins)
+        floor = float(column[COLUMN.noise]) / width * (span / bins)
         power = np.full(bins, floor)
         jammers = self.table.shape[1] - self.radios.n
         for k, j in enumerate(sources.tolist()):
-            at, band = float(self.table[FREQUENCY, j]), float(self.table[BANDWIDTH, j])
+            at, band = float(self.table[COLUMN.frequency, j]), float(self.table[COLUMN.bandwidth, j])
             q = k - (len(sources) - jammers)
             if q < 0:
                 power += levels[k] * float(self.transmits[j]) * _in_bins(edges, at, band)
@@ -230,9 +213,9 @@ class RadioSurvey:
     def _near(self, receiver: int, low: float, high: float) -> Ints:
         """Return the nearest radios of others that transmit between two frequencies, in the order of their numbers."""
         table = self.table[:, : self.radios.n]
-        half = 0.5 * table[BANDWIDTH]
-        heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (self.transmits > 0.0)
-        heard &= table[OWNER] != table[OWNER, receiver]
+        centre, half = table[COLUMN.frequency], 0.5 * table[COLUMN.bandwidth]
+        heard = (centre + half > low) & (centre - half < high) & (self.transmits > 0.0)
+        heard &= table[COLUMN.owner] != table[COLUMN.owner, receiver]
         audible = np.flatnonzero(heard)
         apart = ((table[:3, audible] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
         return np.sort(audible[np.argsort(apart, kind="stable")[:MOST_HEARD]])
@@ -274,21 +257,21 @@ def radio_ranges(radios: Radios, classes: Classes) -> Floats:
     obstacles, shadowing, fading and interference are not in it. Vehicles count to stations and stations to vehicles,
     where there are both.
     """
-    groups, first = np.unique(radios.table[GROUP, : radios.n].astype(np.int64), return_index=True)
+    groups, first = np.unique(radios.table[COLUMN.group, : radios.n].astype(np.int64), return_index=True)
     table, carried = radios.table[:, first], first < radios.carried
     gains = [largest_gain(column, radios.patterns) for column in table.T]
-    limits = np.maximum(table[SENSITIVITY], 10.0 * np.log10(table[NOISE]) + table[NEEDED])
-    heights = np.maximum(np.round(table[HEIGHT]), 0.0)
+    limits = np.maximum(table[COLUMN.sensitivity], 10.0 * np.log10(table[COLUMN.noise]) + table[COLUMN.needed])
+    heights = np.maximum(np.round(table[COLUMN.height]), 0.0)
     ranges = np.zeros(len(radios.groups))
     for g, group in enumerate(groups.tolist()):
-        tuned = np.abs(table[FREQUENCY] - table[FREQUENCY, g]) <= SAME_CHANNEL * table[BANDWIDTH]
-        able = tuned & (table[WAVEFORM] == table[WAVEFORM, g])
+        tuned = np.abs(table[COLUMN.frequency] - table[COLUMN.frequency, g]) <= SAME_CHANNEL * table[COLUMN.bandwidth]
+        able = tuned & (table[COLUMN.waveform] == table[COLUMN.waveform, g])
         others = able & (carried != carried[g])
         peers = set()
         for h in np.flatnonzero(others if others.any() else able).tolist():
-            allowed = float(table[POWER, g] + gains[g] + gains[h] - limits[h])
+            allowed = float(table[COLUMN.power, g] + gains[g] + gains[h] - limits[h])
             peers.add((int(classes.of[group, groups[h]]), round(allowed, 6), float(heights[h])))
-        frequency, height = float(table[FREQUENCY, g]), float(heights[g])
+        frequency, height = float(table[COLUMN.frequency, g]), float(heights[g])
         for k, allowed, other in peers:
             values = tuple(classes.table[[CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city], k].tolist())
             ranges[group] = max(ranges[group], _model_range(*values, allowed, frequency, height, other))
@@ -367,18 +350,19 @@ def link_budget(
     gets power in its band and no packets.
     """
     table: Any = radios.table
-    c = int(classes.of[int(table[GROUP, i]), int(table[GROUP, j])])
-    dx, dy, dz = (float(table[k, j] - table[k, i]) for k in (X, Y, Z))
+    c = int(classes.of[int(table[COLUMN.group, i]), int(table[COLUMN.group, j])])
+    dx, dy, dz = map(float, pair_offset(table, i, j))
     own = antenna_gain(table, i, dx, dy, dz, radios.patterns)
     other = antenna_gain(table, j, -dx, -dy, -dz, radios.patterns)
     polarisation = own + other - pair_gain(table, i, j, radios.patterns)
     loss = model_loss(table, i, j, classes.table, c)
     diffraction, obstacles, shadowing, fading = extra_losses(table, i, j, classes.table, c, paths)
-    received = float(table[POWER, j]) + own + other - polarisation - loss - diffraction - obstacles + shadowing + fading
-    share = common_band(table[FREQUENCY, i], table[BANDWIDTH, i], table[FREQUENCY, j], table[BANDWIDTH, j])
-    noise, jamming, bursts = float(table[NOISE, i]), float(links.jamming[i]), links.bursts
+    power = float(table[COLUMN.power, j])
+    received = power + own + other - polarisation - loss - diffraction - obstacles + shadowing + fading
+    share = band_overlap(table, i, j)
+    noise, jamming, bursts = float(table[COLUMN.noise, i]), float(links.jamming[i]), links.bursts
     in_band, collided = power_ratio(received) * max(share, 0.0), 0.0
-    others = max(float(links.interference[i]) - in_band * float(table[DUTY, j]), 0.0)
+    others = max(float(links.interference[i]) - in_band * float(table[COLUMN.duty, j]), 0.0)
     mismatch, outside, entry = _mismatch(table, i, j), 0.0, _entry(links, i, j)
     if mismatch:
         outside = 0.0 - decibels(share) if share > 0.0 else MOST_OUTSIDE
@@ -388,26 +372,26 @@ def link_budget(
         others = max(power_ratio(float(links.power[entry]) - calm) - noise - jamming, 0.0)
         collided = -expm1(-load)
     floor, signal = noise + others + jamming, power_ratio(received)
-    errors = 0.5 if mismatch else ber(int(table[MODULATION, i]), signal / floor * float(table[SPREAD, i]))
-    lost = 1.0 if mismatch else per(errors, float(table[BITS, i]))
+    errors = 0.5 if mismatch else ber(int(table[COLUMN.modulation, i]), signal / floor * float(table[COLUMN.spread, i]))
+    lost = 1.0 if mismatch else per(errors, float(table[COLUMN.bits, i]))
     share_of_time = float(bursts[SHARE, i])
     if share_of_time > 0.0 and not mismatch:
         lost = link_error(table, i, signal, floor, bursts)
     lost = 1.0 - (1.0 - lost) * (1.0 - collided)
     return LinkBudget(
-        *(*names, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
-        *(other, own, polarisation, MODEL_NAMES[int(classes.table[MODEL, c])], loss),
-        *(diffraction, obstacles, shadowing, fading, received, float(table[SENSITIVITY, i])),
+        *(*names, pair_distance(table, i, j), float(table[COLUMN.frequency, j]), power),
+        *(other, own, polarisation, MODEL_NAMES[int(classes.table[CLASS.model, c])], loss),
+        *(diffraction, obstacles, shadowing, fading, received, float(table[COLUMN.sensitivity, i])),
         *(decibels(noise), decibels(others), decibels(jamming), decibels(signal / floor)),
-        *(float(table[NEEDED, i]), errors, lost),
-        capacity=0.0 if mismatch else capacity(float(table[BANDWIDTH, i]), signal / floor),
+        *(float(table[COLUMN.needed, i]), errors, lost),
+        capacity=0.0 if mismatch else capacity(float(table[COLUMN.bandwidth, i]), signal / floor),
         up=entry >= 0 and bool(links.up[entry]),
         outside=outside,
         mismatch=mismatch,
         burst_share=share_of_time,
         burst_sinr=decibels(signal / (floor + bursts[BURST, i] * (1.0 - share_of_time))) if share_of_time else 0.0,
         collided=collided,
-        throughput=(1.0 - lost) * float(table[BANDWIDTH, j] / table[SPREAD, j]),
+        throughput=(1.0 - lost) * float(table[COLUMN.bandwidth, j] / table[COLUMN.spread, j]),
     )
 
 
@@ -420,13 +404,14 @@ def _entry(links: Links, i: int, j: int) -> int:
 
 def _mismatch(table: Any, i: int, j: int) -> str:
     """Return why receiver i cannot decode transmitter j whatever its power; empty if it can."""
-    if abs(float(table[FREQUENCY, j] - table[FREQUENCY, i])) > SAME_CHANNEL * float(table[BANDWIDTH, i]):
+    if not on_channel(table, i, j):
         return "other channel"
-    if table[WAVEFORM, j] == table[WAVEFORM, i]:
+    if table[COLUMN.waveform, j] == table[COLUMN.waveform, i]:
         return ""
-    if table[MODULATION, j] != table[MODULATION, i]:
+    if table[COLUMN.modulation, j] != table[COLUMN.modulation, i]:
         return "other modulation"
-    return "other bit rate" if isclose(table[BANDWIDTH, j], table[BANDWIDTH, i], rel_tol=SAME) else "other bandwidth"
+    alike = isclose(table[COLUMN.bandwidth, j], table[COLUMN.bandwidth, i], rel_tol=SAME)
+    return "other bit rate" if alike else "other bandwidth"
 
 
 # what pruning leaves out --------------------------------------------------------------------------------------------
@@ -442,7 +427,7 @@ def far_interference(update: LinkUpdate) -> Floats:
     are within reach as a whole do not count.
     """
     table, n = update.radios.table, update.radios.n
-    if not table[DUTY, :n].any():
+    if not table[COLUMN.duty, :n].any():
         return np.zeros(n)
     place = table[:3, :n]
     low, high = place.min(axis=1, initial=np.inf), place.max(axis=1, initial=-np.inf)
@@ -458,14 +443,14 @@ def far_interference(update: LinkUpdate) -> Floats:
     step = np.abs(cells[:, :, None] - cells[:, None, :])
     nearest = size * np.sqrt((np.maximum(step - 1, 0) ** 2).sum(axis=0))
     farthest = size * np.sqrt(((step + 1) ** 2).sum(axis=0))
-    group = table[GROUP, :n].astype(np.int64)
+    group = table[COLUMN.group, :n].astype(np.int64)
     far = np.zeros(n)
     for g in np.unique(group):
         mine = np.flatnonzero(group == g)
         bound = np.zeros(cells.shape[1])
         for h in np.unique(group):
             theirs = np.flatnonzero(group == h)
-            duty = np.bincount(cell[theirs], weights=table[DUTY, theirs], minlength=cells.shape[1])
+            duty = np.bincount(cell[theirs], weights=table[COLUMN.duty, theirs], minlength=cells.shape[1])
             reach = update.reach[g, h]
             level = _largest_levels(update, int(mine[0]), int(theirs[0]), np.maximum(nearest, reach))
             bound += np.where(farthest > reach, level, 0.0) @ duty
@@ -476,16 +461,14 @@ def far_interference(update: LinkUpdate) -> Floats:
 def _largest_levels(update: LinkUpdate, i: int, j: int, distance: Floats) -> Floats:
     """Return the largest power (mW) of radio j in the band of radio i at distances (m)."""
     table, classes = update.radios.table, update.classes
-    values = classes.table[:, classes.of[int(table[GROUP, i]), int(table[GROUP, j])]]
+    values = classes.table[:, classes.of[int(table[COLUMN.group, i]), int(table[COLUMN.group, j])]]
     best = sum(largest_gain(table[:, k], update.radios.patterns) for k in (i, j)) + boost(values)
-    f, width = table[FREQUENCY], table[BANDWIDTH]
-    common = min(f[i] + 0.5 * width[i], f[j] + 0.5 * width[j]) - max(f[i] - 0.5 * width[i], f[j] - 0.5 * width[j])
-    wave = 4.0 * np.pi * f[j] / 299_792_458.0
+    wave = 4.0 * np.pi * table[COLUMN.frequency, j] / LIGHT
     reference, exponent = values[CLASS.reference], values[CLASS.exponent]
     if values[CLASS.model] == LOG_DISTANCE:
         near = np.maximum(wave * np.minimum(distance, reference), 1.0) ** 2
         loss = near * (np.maximum(distance, reference) / reference) ** exponent
     else:
         loss = np.maximum(wave * distance, 1.0) ** 2
-    share: float = max(float(common) / float(width[j]), 0.0)
-    return share * 10.0 ** (0.1 * (table[POWER, j] + best)) / loss  # type: ignore[no-any-return]
+    share: float = max(float(band_overlap(table, i, j)), 0.0)
+    return share * 10.0 ** (0.1 * (table[COLUMN.power, j] + best)) / loss  # type: ignore[no-any-return]

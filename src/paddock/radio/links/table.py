@@ -10,14 +10,13 @@ import numpy as np
 from numpy import empty, uint64
 from numpy.typing import NDArray
 
-from paddock.compute.math import absolute, clamp, exp, log, maximum, minimum, select, sqrt
+from paddock.compute.math import absolute, clamp, exp, log, maximum, minimum, select
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.radio.links.collisions import CALM, COLLISION_ROWS, LOAD, MOST_LOST
-from paddock.radio.links.paths import blocking, random_gains
-from paddock.radio.links.radios import CLASS, COLUMN, Floats
+from paddock.radio.links.paths import blocking, pair_distance, pair_offset, random_gains
+from paddock.radio.links.radios import CLASS, COLUMN, Floats, Ints
 from paddock.radio.physics.antennas import ISOTROPIC, direction, gain_db, polarisation_loss_db, polarisation_share
 from paddock.radio.physics.propagation import loss_db
-from paddock.radio.physics.signal import NEPERS, ber, per
+from paddock.radio.physics.signal import MOST_LOST, NEPERS, ber, per
 from paddock.scenario import radio_types
 from paddock.wire.radio_results import Links
 from paddock.world.columns import Column, column_index
@@ -57,25 +56,12 @@ Indices = NDArray[np.int32]
 BELOW_BEFORE = 3.0  # dB: how much the SINR of the best neighbours is expected to drop between two updates, at most
 TOGETHER = 64  # vehicles that a thread takes at a time
 SAME_CHANNEL = radio_types.SAME_CHANNEL  # of the bandwidth: centre frequencies may differ by this much
-X, Y, Z, QX, QY, QZ, QW = range(7)
-PX, PY, PZ, HEIGHT = COLUMN.px, COLUMN.py, COLUMN.pz, COLUMN.height
-POLARISED, FREQUENCY, BANDWIDTH, POWER = COLUMN.polarised, COLUMN.frequency, COLUMN.bandwidth, COLUMN.power
-NOISE, MODULATION, SPREAD, DUTY, BITS = COLUMN.noise, COLUMN.modulation, COLUMN.spread, COLUMN.duty, COLUMN.bits
-ANTENNA, PEAK, AZIMUTH, ELEVATION, PATTERN = (
-    COLUMN.antenna,
-    COLUMN.peak,
-    COLUMN.azimuth,
-    COLUMN.elevation,
-    COLUMN.pattern,
-)
-GROUP, OWNER, SENSITIVITY, NEEDED = COLUMN.group, COLUMN.owner, COLUMN.sensitivity, COLUMN.needed
-HOPELESS, CURVE_RATE, WAVEFORM, FATAL = COLUMN.hopeless, COLUMN.curve_rate, COLUMN.waveform, COLUMN.fatal
-GROWING = COLUMN.growing
 # rows of bursts: mW while one lasts, share of time and s from one to the next, both until the next update; cycle (s of
 # simulated time, from 0 on), begin of a burst within it (s), and its length (s)
 BURST, SHARE, PERIOD, CYCLE, BEGIN, LENGTH = range(6)
 BURST_ROWS = 6
-MODEL, EXPONENT, REFERENCE, CITY = CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city
+CALM, LOAD = 0, 1  # rows of `Links.collisions`: SINR (dB) without what packets collide with; load
+COLLISION_ROWS = 2
 
 
 def no_links(n: int) -> Links:
@@ -84,6 +70,36 @@ def no_links(n: int) -> Links:
     empties = np.zeros(0, np.int32), floats, floats, floats, np.zeros(0, np.uint8)
     zeros = np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros((BURST_ROWS, n))
     return Links(-1, np.zeros(n + 1, np.int64), *empties, *zeros, np.zeros((COLLISION_ROWS, 0)))
+
+
+def renumbered(start: Ints, peer: Any, number: Ints, n: int) -> tuple[Ints, Ints, Ints]:
+    """Return compressed rows of the radios that remain of others: begins, peers, and which entries they are.
+
+    start, peer: the rows before
+    number: new number of each radio, -1: removed
+    n: number of rows after
+    """
+    row, peers = np.repeat(number, np.diff(start)), number[peer]
+    kept = np.flatnonzero((row >= 0) & (peers >= 0))
+    if (np.diff(number[number >= 0]) < 0).any():
+        kept = kept[np.lexsort((peers[kept], row[kept]))]
+    begins = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n))]).astype(np.int64)
+    return begins, peers[kept], kept
+
+
+def moved_links(links: Links, number: Ints, n: int) -> Links:
+    """Return the links of the radios that remain, under their new numbers `number` (-1: removed) of `n`."""
+    start, peer, kept = renumbered(links.start, links.peer, number, n)
+    remain = number >= 0
+    of_radios: dict[str, Any] = {}
+    for name in ("interference", "jamming", "outside", "bursts"):
+        before = getattr(links, name)
+        of_radios[name] = np.zeros((*before.shape[:-1], n), before.dtype)
+        of_radios[name][..., number[remain]] = before[..., remain]
+    entries: dict[str, Any] = {name: getattr(links, name)[kept] for name in ("power", "sinr", "per", "up")}
+    if links.collisions.shape[1]:
+        entries["collisions"] = np.ascontiguousarray(links.collisions[:, kept])
+    return links._replace(start=start, peer=peer.astype(np.int32), **entries, **of_radios)
 
 
 def sinr_of(links: Links) -> Floats:
@@ -96,52 +112,39 @@ def sinr_of(links: Links) -> Floats:
 
 def pair_gain(table: Any, i: int, j: int, patterns: Any) -> float:
     """Return the gains of both antennas towards each other less the loss of polarisation, dB."""
-    dx, dy, dz = table[X, j] - table[X, i], table[Y, j] - table[Y, i], table[Z, j] - table[Z, i]
+    dx, dy, dz = pair_offset(table, i, j)
     gain = antenna_gain(table, i, dx, dy, dz, patterns) + antenna_gain(table, j, -dx, -dy, -dz, patterns)
-    if table[ANTENNA, i] != ISOTROPIC and table[ANTENNA, j] != ISOTROPIC:
-        share = polarisation_share(
-            table[PX, i], table[PY, i], table[PZ, i], table[PX, j], table[PY, j], table[PZ, j], dx, dy, dz
-        )
-        gain -= polarisation_loss_db(int(table[POLARISED, i]), int(table[POLARISED, j]), share)
+    if table[COLUMN.antenna, i] != ISOTROPIC and table[COLUMN.antenna, j] != ISOTROPIC:
+        ax, ay, az = table[COLUMN.px, i], table[COLUMN.py, i], table[COLUMN.pz, i]
+        bx, by, bz = table[COLUMN.px, j], table[COLUMN.py, j], table[COLUMN.pz, j]
+        share = polarisation_share(ax, ay, az, bx, by, bz, dx, dy, dz)
+        gain -= polarisation_loss_db(int(table[COLUMN.polarised, i]), int(table[COLUMN.polarised, j]), share)
     return gain
 
 
 def antenna_gain(table: Any, k: int, dx: float, dy: float, dz: float, patterns: Any) -> float:
     """Return the gain (dBi) of a radio's antenna towards a vector of the world."""
-    kind = int(table[ANTENNA, k])
+    kind = int(table[COLUMN.antenna, k])
     if kind == ISOTROPIC:
-        return float(table[PEAK, k])
-    x, y, z = direction(table[QX, k], table[QY, k], table[QZ, k], table[QW, k], dx, dy, dz)
-    return gain_db(
-        kind, table[PEAK, k], table[AZIMUTH, k], table[ELEVATION, k], int(table[PATTERN, k]), patterns, x, y, z
-    )
-
-
-def pair_distance(table: Any, i: int, j: int) -> float:
-    """Return the distance (m) between two antennas."""
-    dx, dy, dz = table[X, j] - table[X, i], table[Y, j] - table[Y, i], table[Z, j] - table[Z, i]
-    return sqrt(dx * dx + dy * dy + dz * dz)
+        return float(table[COLUMN.peak, k])
+    x, y, z = direction(table[COLUMN.qx, k], table[COLUMN.qy, k], table[COLUMN.qz, k], table[COLUMN.qw, k], dx, dy, dz)
+    peak, azimuth, elevation = table[COLUMN.peak, k], table[COLUMN.azimuth, k], table[COLUMN.elevation, k]
+    return gain_db(kind, peak, azimuth, elevation, int(table[COLUMN.pattern, k]), patterns, x, y, z)
 
 
 def model_loss(table: Any, i: int, j: int, classes: Any, c: int) -> float:
     """Return the loss (dB) of the model of a link class."""
-    return loss_db(
-        int(classes[MODEL, c]),
-        pair_distance(table, i, j),
-        table[FREQUENCY, j],
-        table[HEIGHT, i],
-        table[HEIGHT, j],
-        classes[EXPONENT, c],
-        classes[REFERENCE, c],
-        int(classes[CITY, c]),
-    )
+    model, exponent, reference = int(classes[CLASS.model, c]), classes[CLASS.exponent, c], classes[CLASS.reference, c]
+    frequency, heights = table[COLUMN.frequency, j], (table[COLUMN.height, i], table[COLUMN.height, j])
+    apart, city = pair_distance(table, i, j), int(classes[CLASS.city, c])
+    return loss_db(model, apart, frequency, heights[0], heights[1], exponent, reference, city)
 
 
 def level_db(table: Any, i: int, j: int, classes: Any, of: Any, patterns: Any, paths: Any, least: float) -> float:
     """Return the power (dBm) of transmitter j at receiver i; terrain and obstacles count from `least` dBm on."""
-    c = of[int(table[GROUP, i]), int(table[GROUP, j])]
+    c = of[int(table[COLUMN.group, i]), int(table[COLUMN.group, j])]
     shadowing, fading = random_gains(table, i, j, classes, c, paths)
-    level = table[POWER, j] + pair_gain(table, i, j, patterns) - model_loss(table, i, j, classes, c)
+    level = table[COLUMN.power, j] + pair_gain(table, i, j, patterns) - model_loss(table, i, j, classes, c)
     level += shadowing + fading
     if level >= least:
         diffraction, blocked = blocking(table, i, j, classes, c, paths)
@@ -156,15 +159,26 @@ def common_band(frequency: float, bandwidth: float, other: float, width: float) 
     return (top - bottom) / width
 
 
+def band_overlap(table: Any, i: int, j: int) -> float:
+    """Return the share of the transmission of radio j that falls into the band of radio i; <= 0: none."""
+    own, other = (table[COLUMN.frequency, i], table[COLUMN.bandwidth, i]), table[COLUMN.frequency, j]
+    return common_band(own[0], own[1], other, table[COLUMN.bandwidth, j])
+
+
+def on_channel(table: Any, i: int, j: int) -> bool:
+    """Return whether the centre frequency of radio j is that of the channel of radio i."""
+    offset = absolute(table[COLUMN.frequency, j] - table[COLUMN.frequency, i])
+    return bool(offset <= SAME_CHANNEL * table[COLUMN.bandwidth, i])
+
+
 def can_decode(table: Any, i: int, j: int) -> bool:
     """Return whether receiver i can decode transmitter j if it is strong enough: same channel, same waveform."""
-    near = absolute(table[FREQUENCY, j] - table[FREQUENCY, i]) <= SAME_CHANNEL * table[BANDWIDTH, i]
-    return bool(near and table[WAVEFORM, j] == table[WAVEFORM, i])
+    return bool(on_channel(table, i, j) and table[COLUMN.waveform, j] == table[COLUMN.waveform, i])
 
 
 def airtime_of(table: Any, i: int) -> float:
     """Return the time (s) that a packet of a radio takes."""
-    return float(table[BITS, i] * table[SPREAD, i] / table[BANDWIDTH, i])
+    return float(table[COLUMN.bits, i] * table[COLUMN.spread, i] / table[COLUMN.bandwidth, i])
 
 
 def packet_error(modulation: int, ratio: float, bits: float) -> float:
@@ -187,34 +201,31 @@ def jammed_rows(table: Any, links: Any, denied: Any, jammed: Any) -> None:
             if links.collisions.shape[1] > 0:
                 ratio = links.collisions[CALM, m]
                 clear = links.collisions[LOAD, m] <= -log(1.0 - MOST_LOST)
-            others = maximum(signal * exp(-NEPERS * ratio) - links.jamming[i], table[NOISE, i])
-            clear = clear and signal >= exp(NEPERS * table[NEEDED, i]) * others
-            usable = clear and links.power[m] >= table[SENSITIVITY, i]
+            others = maximum(signal * exp(-NEPERS * ratio) - links.jamming[i], table[COLUMN.noise, i])
+            clear = clear and signal >= exp(NEPERS * table[COLUMN.needed, i]) * others
+            usable = clear and links.power[m] >= table[COLUMN.sensitivity, i]
             could += int(usable)
-            can += int(links.up[m] != 0 or (denied[links.peer[m]] and usable and ratio >= table[NEEDED, i]))
+            can += int(links.up[m] != 0 or (denied[links.peer[m]] and usable and ratio >= table[COLUMN.needed, i]))
         jammed[i] = links.jamming[i] > 0.0 and could > 0 and 2 * can <= could
 
 
-def status_rows(
-    n: int,
-    first: int,
-    slots: int,
-    carried: int,
-    stations: int,
-    table: Any,
-    owner: Any,
-    start: Any,
-    peer: Any,
-    sinr: Any,
-    up: Any,
-    hit: Any,
-    accepted: Any,
-    status: Any,
-) -> None:
-    """Fill the status (rows, capacity) of the `n` vehicles of a fleet; stations have the radios from `carried` on.
+class StatusPart(NamedTuple):
+    """Which radios are those of a fleet of n vehicles."""
 
-    `hit` is 1 for jammed radios.
+    n: int
+    first: int
+    slots: int  # radios of each vehicle
+    carried: int  # stations have the radios from this one on
+    stations: int  # their number
+
+
+def status_rows(part: Any, table: Any, owner: Any, links: Any, sinr: Any, hit: Any, accepted: Any, status: Any) -> None:
+    """Fill the status (rows, capacity) of the vehicles of a fleet, a `StatusPart`.
+
+    `sinr` is that of `sinr_of`; `hit` is 1 for jammed radios.
     """
+    n, first, slots, carried, stations = part.n, part.first, part.slots, part.carried, part.stations
+    start, peer, up = links.start, links.peer, links.up
     for block in parallel_range((n + TOGETHER - 1) // TOGETHER):
         numbers, values, most = empty(PEERS), empty(PEERS), 0  # of the best neighbours
         for i in range(first + block * TOGETHER * slots, first + min((block + 1) * TOGETHER, n) * slots):
@@ -236,7 +247,7 @@ def status_rows(
                 mine = values[0] if slots == 1 else NO_SINR
                 if slots > 1 or stations > 0:
                     mine = best_of(start[i], start[i + 1], sinr, up, peer, carried if stations > 0 else 0)
-                margin, best = select(mine > best, mine - table[NEEDED, i], margin), maximum(mine, best)
+                margin, best = select(mine > best, mine - table[COLUMN.needed, i], margin), maximum(mine, best)
                 if slots == 1:
                     for p in range(PEERS):
                         if numbers[p] >= 0.0:
@@ -310,7 +321,7 @@ def insert_peer(numbers: Any, values: Any, number: float, value: float) -> None:
 
 
 find_jammed = parallel_routine(jammed_rows, items=lambda *arguments: arguments[-1].size)
-fill_status = parallel_routine(status_rows, items=lambda n, *_: n)
+fill_status = parallel_routine(status_rows, items=lambda part, *_: part.n)
 
 
 def jammed_radios(table: Floats, links: Links, denied: NDArray[np.bool_]) -> Bools:

@@ -20,9 +20,8 @@ from paddock.compute.neighbours import torus_bits
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.radio.links.collisions import COLLISION_ROWS, STEADY_DUTY, duty_load, duty_pace
 from paddock.radio.links.paths import Paths, reaches
-from paddock.radio.links.radios import CLASS, Classes, Floats, Ints, Radios
+from paddock.radio.links.radios import CLASS, COLUMN, Classes, Floats, Ints, Radios
 from paddock.radio.links.rows import (
     BLOCK,
     DENSITY,
@@ -38,6 +37,7 @@ from paddock.radio.links.rows import (
     SEEN_WAVEFORM,
     STRENGTH,
     WAVE_SQUARE,
+    FoundRows,
     RowTables,
     apply_bursts,
     compute_free_rows,
@@ -46,28 +46,9 @@ from paddock.radio.links.rows import (
     finish_rows,
     longest_square,
 )
-from paddock.radio.links.table import (
-    ANTENNA,
-    BANDWIDTH,
-    DUTY,
-    FREQUENCY,
-    GROUP,
-    MODEL,
-    OWNER,
-    PEAK,
-    POWER,
-    SAME_CHANNEL,
-    SENSITIVITY,
-    SHARE,
-    WAVEFORM,
-    X,
-    Y,
-    Z,
-    airtime_of,
-    no_links,
-)
+from paddock.radio.links.table import COLLISION_ROWS, SAME_CHANNEL, SHARE, airtime_of, no_links
 from paddock.radio.physics.propagation import FREE_SPACE, LIGHT, LOG_DISTANCE
-from paddock.radio.physics.signal import NEPERS, power_ratio
+from paddock.radio.physics.signal import NEPERS, STEADY_DUTY, duty_load, duty_pace, power_ratio
 from paddock.wire.radio_results import Links
 from paddock.world.layout import BufferPool
 
@@ -100,7 +81,7 @@ def sort_cells(table: Any, members: Any, broad: Any, inverse: float, cells: Any,
     """Sort radios by cell, broad ones after them. Cell c has the places `start[c]:start[c + 1]`."""
     for k in range(members.size):
         j = members[k]
-        cell[k] = cell_at(table[X, j], table[Y, j], table[Z, j], inverse, cells)
+        cell[k] = cell_at(table[COLUMN.x, j], table[COLUMN.y, j], table[COLUMN.z, j], inverse, cells)
         start[cell[k] + 1] += 1
     for c in range(start.size - 1):
         start[c + 1] += start[c]
@@ -115,22 +96,22 @@ def sort_cells(table: Any, members: Any, broad: Any, inverse: float, cells: Any,
         order[members.size + k] = broad[k]
     for k in parallel_range(order.size):
         j = order[k]
-        seen[0, k], seen[1, k], seen[2, k] = table[X, j], table[Y, j], table[Z, j]
-        seen[LOW, k] = table[FREQUENCY, j] - 0.5 * table[BANDWIDTH, j]
-        seen[HIGH, k] = table[FREQUENCY, j] + 0.5 * table[BANDWIDTH, j]
-        seen[DENSITY, k] = table[DUTY, j] / table[BANDWIDTH, j]
-        seen[SEEN_OWNER, k], seen[SEEN_GROUP, k] = table[OWNER, j], table[GROUP, j]
-        seen[SEEN_WAVEFORM, k] = table[WAVEFORM, j]
-        duty = table[DUTY, j]
+        seen[0, k], seen[1, k], seen[2, k] = table[COLUMN.x, j], table[COLUMN.y, j], table[COLUMN.z, j]
+        seen[LOW, k] = table[COLUMN.frequency, j] - 0.5 * table[COLUMN.bandwidth, j]
+        seen[HIGH, k] = table[COLUMN.frequency, j] + 0.5 * table[COLUMN.bandwidth, j]
+        seen[DENSITY, k] = table[COLUMN.duty, j] / table[COLUMN.bandwidth, j]
+        seen[SEEN_OWNER, k], seen[SEEN_GROUP, k] = table[COLUMN.owner, j], table[COLUMN.group, j]
+        seen[SEEN_WAVEFORM, k] = table[COLUMN.waveform, j]
+        duty = table[COLUMN.duty, j]
         some = (duty > 0.0) & (duty < STEADY_DUTY)
         seen[INVERSE, k] = 1.0 / duty if some else 0.0
         seen[SEEN_LOAD, k] = duty_load(duty) if some else 0.0
         seen[SEEN_PACE, k] = duty_pace(duty, airtime_of(table, j)) if some else 0.0
-        wave = WAVE * table[FREQUENCY, j]
+        wave = WAVE * table[COLUMN.frequency, j]
         seen[WAVE_SQUARE, k] = wave * wave
         seen[STRENGTH, k], seen[GAIN, k] = (
-            exp(NEPERS * (table[POWER, j] + table[PEAK, j])),
-            exp(NEPERS * table[PEAK, j]),
+            exp(NEPERS * (table[COLUMN.power, j] + table[COLUMN.peak, j])),
+            exp(NEPERS * table[COLUMN.peak, j]),
         )
 
 
@@ -156,7 +137,7 @@ def follow_radios(table: Any, order: Any, made_at: Any, seen: Any) -> float:
         middle[row] = 0.5 * (low + high)
     for k in range(order.size):
         j = order[k]
-        x, y, z = table[X, j], table[Y, j], table[Z, j]
+        x, y, z = table[COLUMN.x, j], table[COLUMN.y, j], table[COLUMN.z, j]
         seen[0, k], seen[1, k], seen[2, k] = x, y, z
         dx, dy, dz = x - made_at[0, j] - middle[0], y - made_at[1, j] - middle[1], z - made_at[2, j] - middle[2]
         moved = dx * dx + dy * dy + dz * dz
@@ -336,43 +317,6 @@ sort_radios = parallel_routine(sort_cells, items=lambda table, members, *_: memb
 list_candidates = parallel_routine(list_rows, items=lambda tables, *_: tables.order.size)
 
 
-def candidates_of(
-    table: Floats, n: int, members: Ints, broad: Ints, reach: Floats, radius: float, slack: float, one_share: bool,
-    before: Candidates | None = None,
-) -> Candidates:  # fmt: skip
-    """Return the candidates of all receivers; `members` are in the grid, with at most that radius (m).
-
-    `one_share`: radios that are alike may have one share. The arrays of a list `before`, which is not valid any more,
-    are used again.
-    """
-    wide, m = radius + slack, len(members)
-    extents = [float(np.ptp(table[k, members])) / wide if m else 0.0 for k in range(3)]
-    bits = torus_bits(m, extents)
-    cells, start = np.array(bits, np.int64), np.zeros((1 << sum(bits)) + 1, np.int64)
-    order, cell, seen = np.empty(n, np.int64), np.empty(m, np.int64), np.empty((SEEN_ROWS, n))
-    sort_radios(table, members, broad, 1.0 / wide, cells, start, order, cell, seen)
-    tables = ListTables(seen, order, m, wide, cells, start, reach, slack)
-    first, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    share = _common_share(seen) if one_share else np.zeros(0)
-    alike = len(share) == 1
-    if before is not None and alike == (len(before.share) == 1):
-        room, at, share = before.room, before.at, before.share if not alike else share
-    else:
-        room, at = np.zeros(-(-n // LISTED) + 1, np.int64), np.empty(0, np.uint32)
-    needed = np.zeros(len(room) - 1, np.int64)
-    while True:
-        list_candidates(tables, room, needed, first, count, at, share)
-        if (needed <= np.diff(room)).all():
-            return Candidates(order, seen, first, count, at, share, room, table[:3, :n].copy(), slack)
-        if (total := int(needed.sum())) > MOST:
-            raise PaddockError(
-                f"radio: {total:,} pairs of radios may hear each other; set radio.range, or a lower power or margin"
-            )
-        sizes = np.maximum(needed + needed // 2 + 64, np.diff(room))  # a larger slack needs more
-        room = np.concatenate([[0], np.cumsum(sizes)])
-        at, share = np.empty(int(room[-1]), np.uint32), share if alike else np.empty(int(room[-1]))
-
-
 def _common_share(seen: Floats) -> Floats:
     """Return the share of every two radios (1,) if all of them are alike; else an empty array."""
     alike = seen[[LOW, HIGH, DENSITY, SEEN_GROUP, SEEN_WAVEFORM, WAVE_SQUARE, STRENGTH, GAIN]]
@@ -399,7 +343,7 @@ class LinkUpdate:
         """`longest`: m, no link is longer."""
         self.radios, self.classes, self.paths = radios, classes, paths
         self.hysteresis, self.margin, self.longest = hysteresis, margin, longest
-        self.keep: Floats = radios.table[SENSITIVITY, : radios.n] - hysteresis
+        self.keep: Floats = radios.table[COLUMN.sensitivity, : radios.n] - hysteresis
         self.least: Floats = vectorised(power_ratio)(self.keep)
         self._room: Ints = np.zeros(1, np.int64)
         self._buffers: tuple[Any, Floats] = np.empty(0, np.int32), np.empty((2, 0))
@@ -412,11 +356,11 @@ class LinkUpdate:
         radios, n = self.radios, self.radios.n
         self._candidates: Candidates | None = None
         self._held = 0  # updates for which the candidates have held
-        duty = radios.table[DUTY, :n]
+        duty = radios.table[COLUMN.duty, :n]
         self.busy = bool(duty.any())  # packets collide
         margin = self.margin if self.busy else 0.0
         self.reach = np.minimum(reaches(radios, self.classes, self.keep - margin), self.longest)
-        group = radios.table[GROUP, :n].astype(np.int64)
+        group = radios.table[COLUMN.group, :n].astype(np.int64)
         widest = np.maximum(self.reach.max(axis=0, initial=0.0), self.reach.max(axis=1, initial=0.0))
         sizes = np.bincount(group, minlength=len(widest))
         inside = np.ones(len(widest), bool)
@@ -438,17 +382,19 @@ class LinkUpdate:
         """Return the routine for these radios: where all links are of one simple class, one that vectorises."""
         count = len(self.reach)
         used = np.unique(self.classes.of[:count, :count])
-        if len(used) != 1 or self.radios.table[ANTENNA, : self.radios.n].any():
+        if len(used) != 1 or self.radios.table[COLUMN.antenna, : self.radios.n].any():
             return compute_rows
         values = self.classes.table[:, used[0]]
         if values[CLASS.sigma] or values[CLASS.fading] or values[CLASS.terrain] or values[CLASS.obstacles]:
             return compute_rows
-        return {FREE_SPACE: compute_free_rows, LOG_DISTANCE: compute_log_rows}.get(int(values[MODEL]), compute_rows)
+        return {FREE_SPACE: compute_free_rows, LOG_DISTANCE: compute_log_rows}.get(
+            int(values[CLASS.model]), compute_rows
+        )
 
     @property
     def candidates(self) -> Candidates:
         """The candidates of all receivers, with the present positions; listed again if a radio has moved too far."""
-        table, n, candidates = self.radios.table, self.radios.n, self._candidates
+        table, candidates = self.radios.table, self._candidates
         if candidates is not None:
             self._held += 1
             moved = follow(table, candidates.order, candidates.made_at, candidates.seen)
@@ -456,9 +402,41 @@ class LinkUpdate:
                 return candidates
             each = moved / self._held if moved < FAST * self.radius else 0.0  # not of vehicles that are placed
             self._slack = min(max(2.0 * HELD * each, SLACK[0] * self.radius), SLACK[1] * self.radius)
-        limits = self.members, self.broad, self.reach, self.radius, self._slack
-        self._candidates, self._held = candidates_of(table, n, *limits, self.rows is compute_free_rows, candidates), 0
+        self._candidates, self._held = self._listed(candidates), 0
         return self._candidates
+
+    def _listed(self, before: Candidates | None) -> Candidates:
+        """Return the candidates of all receivers.
+
+        The arrays of a list `before`, which is not valid any more, are used again.
+        """
+        table, n, members, m = self.radios.table, self.radios.n, self.members, len(self.members)
+        wide = self.radius + self._slack
+        extents = [float(np.ptp(table[k, members])) / wide if m else 0.0 for k in range(3)]
+        bits = torus_bits(m, extents)
+        cells, start = np.array(bits, np.int64), np.zeros((1 << sum(bits)) + 1, np.int64)
+        order, cell, seen = np.empty(n, np.int64), np.empty(m, np.int64), np.empty((SEEN_ROWS, n))
+        sort_radios(table, members, self.broad, 1.0 / wide, cells, start, order, cell, seen)
+        tables = ListTables(seen, order, m, wide, cells, start, self.reach, self._slack)
+        first, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        share = _common_share(seen) if self.rows is compute_free_rows else np.zeros(0)
+        alike = len(share) == 1
+        if before is not None and alike == (len(before.share) == 1):
+            room, at, share = before.room, before.at, before.share if not alike else share
+        else:
+            room, at = np.zeros(-(-n // LISTED) + 1, np.int64), np.empty(0, np.uint32)
+        needed = np.zeros(len(room) - 1, np.int64)
+        while True:
+            list_candidates(tables, room, needed, first, count, at, share)
+            if (needed <= np.diff(room)).all():
+                return Candidates(order, seen, first, count, at, share, room, table[:3, :n].copy(), self._slack)
+            if (total := int(needed.sum())) > MOST:
+                raise PaddockError(
+                    f"radio: {total:,} pairs of radios may hear each other; set radio.range, or a lower power or margin"
+                )
+            sizes = np.maximum(needed + needed // 2 + 64, np.diff(room))  # a larger slack needs more
+            room = np.concatenate([[0], np.cumsum(sizes)])
+            at, share = np.empty(int(room[-1]), np.uint32), share if alike else np.empty(int(room[-1]))
 
     @property
     def share(self) -> Floats:
@@ -473,47 +451,35 @@ class LinkUpdate:
             self._buffers = np.empty(most, np.int32), np.empty((rows, most))
         return self._buffers
 
-    def find_rows(self, keep: Floats) -> tuple[Any, Floats, Ints, Ints, Floats, Ints]:
-        """Return transmitters and powers (mW) of all rows, where each begins, its length, interference, `outside`.
-
-        Terrain and obstacles count from `keep` (n,) dBm on.
-        """
-        radios, n, candidates = self.radios, self.radios.n, self.candidates
+    def find_rows(self, keep: Floats) -> FoundRows:
+        """Return the links of all receivers; terrain and obstacles count from `keep` (n,) dBm on."""
+        radios, n, listed = self.radios, self.radios.n, self.candidates
         blocks = -(-n // BLOCK)
         if len(self._room) != blocks + 1:
             self._room = np.arange(blocks + 1) * BLOCK * min(n, ROOM)
-        at, count, beyond = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-        interference = np.zeros(n)
+        limits = self.reach, keep, self.least, radios.patterns
         tables = RowTables(
-            *(radios.table, self.classes.table, self.classes.of, self.reach, keep, self.least, radios.patterns),
-            *(
-                candidates.seen,
-                candidates.order,
-                candidates.first,
-                candidates.many,
-                candidates.at,
-                candidates.share,
-                self._longest(candidates),
-            ),
-            self.busy,
+            *(radios.table, self.classes.table, self.classes.of, *limits, listed.seen, listed.order, listed.first),
+            *(listed.many, listed.at, listed.share, self._longest(listed), self.busy),
         )
-        needed = np.zeros(blocks, np.int64)
+        at, many, outside = (np.zeros(n, np.int64) for _ in range(3))
+        needed, interference = np.zeros(blocks, np.int64), np.zeros(n)
         while True:
             peer, values = self._scratch(int(self._room[-1]))
-            self.rows(tables, self.paths, self._room, needed, peer, values, at, count, interference, beyond)
+            rows = FoundRows(self._room, needed, peer, values, at, many, interference, outside)
+            self.rows(tables, self.paths, *rows)
             sizes = np.diff(self._room)
             if (needed <= sizes).all():
-                return peer, values, at, count, interference, beyond
+                return rows
             self._room = np.concatenate([[0], np.cumsum(np.maximum(needed + needed // 4 + 8, sizes))])
 
     def run(self, tick: int, jamming: Floats, bursts: Floats, known: Links) -> Links:
         """Return the links at the present positions; `known` are those of the last update, with their states."""
-        radios = self.radios
-        peer, values, at, count, interference, beyond = self.find_rows(self.keep)
-        made = self._made(tick, count)._replace(
-            interference=interference, jamming=jamming, outside=beyond, bursts=bursts
+        radios, rows = self.radios, self.find_rows(self.keep)
+        made = self._made(tick, rows.many)._replace(
+            interference=rows.interference, jamming=jamming, outside=rows.outside, bursts=bursts
         )
-        finish_rows(radios.table, radios.curves, self.hysteresis, self.share, at, peer, values, known, made)
+        finish_rows(radios.table, radios.curves, self.hysteresis, self.share, rows, known, made)
         if bursts[SHARE].any():
             apply_bursts(radios.table, radios.survivals, self.hysteresis, known, made)
         return made

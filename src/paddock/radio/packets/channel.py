@@ -20,7 +20,8 @@ from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.radio.links.rows import burst_time
 from paddock.radio.links.table import BURST, SHARE
-from paddock.radio.packets.layout import (
+from paddock.radio.packets.network import find_entry, sift_down
+from paddock.radio.packets.queues import (
     ATTEMPTS,
     BEACON,
     BROADCAST,
@@ -45,11 +46,13 @@ from paddock.radio.packets.layout import (
     NO_REPLY,
     NUMBER,
     ON_AIR,
+    OPEN,
     ORIGIN,
     PART,
     PENDING,
     PHASE,
     REPEATED,
+    REPEATS,
     REPLIES,
     REPLY,
     REPLY_AT,
@@ -74,20 +77,15 @@ from paddock.radio.packets.layout import (
     Rules,
     ack_slots,
     airtime,
-    frame_bits,
-    packet_slots,
-)
-from paddock.radio.packets.network import find_entry, sift_down
-from paddock.radio.packets.queues import (
-    OPEN,
-    REPEATS,
     contend,
     deliver,
     discard_expired,
     drop_head,
     enqueue,
+    frame_bits,
     known,
     note_state,
+    packet_slots,
     pause,
     resume,
     schedule,
@@ -311,7 +309,7 @@ def _relink(r: Rules, paths: ChannelLinks, denied: Any, a: PacketTables, e: Even
                 a.real[LOCK_POWER, i], a.real[LOCK_FLOOR, i] = paths.power[entry], paths.floor[entry]
                 a.real[LOCK_BIT, i] = paths.bit[entry]
         e.size[0] = 0
-        e.place[i] = -1
+        e.node[i] = -1
     for i in range(n):
         jammed = denied[REPEATS, i] != OPEN or paths.denied[REPEATS, i] != OPEN
         if before[i] == 0 and (jammed or a.whole[SENSED, i] > 0):
@@ -488,7 +486,7 @@ def _run(until: int, r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, 
     w = a.whole
     e.size[0] = 0
     for i in range(w.shape[1]):
-        e.place[i] = -1
+        e.node[i] = -1
         schedule(e, a, i)
     while e.size[0] > 0 and e.key[e.heap[0]] <= until:
         now, count = e.key[e.heap[0]], 0
@@ -497,11 +495,11 @@ def _run(until: int, r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, 
             e.due[count] = i
             count += 1
             e.size[0] -= 1
-            e.place[i] = -1
+            e.node[i] = -1
             if e.size[0] > 0:
                 e.heap[0] = e.heap[e.size[0]]
-                e.place[e.heap[0]] = 0
-                sift_down(e.heap, e.place, e.key, 0, e.size[0])
+                e.node[e.heap[0]] = 0
+                sift_down(e.heap, e.node, e.key, 0, e.size[0])
         due = e.due[:count]
         due.sort()
         for i in due:
@@ -537,7 +535,7 @@ def _post(radios: Any, packets: Any, values: Any, slots: Any, r: Rules, a: Packe
     """
     taken = zeros(len(radios), int64)
     for i in range(a.whole.shape[1]):
-        e.place[i] = -1
+        e.node[i] = -1
     e.size[0] = 0
     for k in range(len(radios)):
         taken[k] = enqueue(r, a, e, radios[k], packets[k], values[k], slots[k])

@@ -21,19 +21,8 @@ from numpy import empty, inf, int32, int64, uint64, zeros
 from paddock.compute.math import absolute, exp, maximum, minimum, sqrt
 from paddock.compute.routine import routine
 from paddock.compute.twin import rebound
-from paddock.radio.links.collisions import (
-    CALM,
-    LOAD,
-    STEADY_DUTY,
-    duty_load,
-    duty_pace,
-    level_of,
-    lowest_level,
-    own_load,
-    split_load,
-)
 from paddock.radio.links.paths import PathTables
-from paddock.radio.links.radios import NEEDED_PER, Floats, Ints, Radios
+from paddock.radio.links.radios import COLUMN, NEEDED_PER, Floats, Ints, Radios
 from paddock.radio.links.rows import (
     RowScratch,
     compute_free_rows,
@@ -44,35 +33,26 @@ from paddock.radio.links.rows import (
     update_rows,
     within_reach,
 )
-from paddock.radio.links.table import (
-    BITS,
-    BURST,
-    DUTY,
-    FATAL,
-    FREQUENCY,
-    GROWING,
-    HEIGHT,
-    MODULATION,
-    NOISE,
-    OWNER,
-    PZ,
-    QW,
-    QX,
-    SENSITIVITY,
-    SHARE,
-    SPREAD,
-    Indices,
-    airtime_of,
-)
+from paddock.radio.links.table import BURST, CALM, LOAD, SHARE, Indices, airtime_of
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.packets.layout import ChannelLinks
-from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC
+from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC, ChannelLinks
 from paddock.radio.physics.propagation import LIGHT
-from paddock.radio.physics.signal import NEPERS, ber, log1p
+from paddock.radio.physics.signal import (
+    NEPERS,
+    STEADY_DUTY,
+    ber,
+    duty_load,
+    duty_pace,
+    level_of,
+    log1p,
+    lowest_level,
+    own_load,
+    split_load,
+)
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
 from paddock.wire.radio_results import Links
 
-PLACED = [*range(HEIGHT + 1), FREQUENCY]  # rows of the table of radios that change from update to update
+PLACED = [*range(COLUMN.height + 1), COLUMN.frequency]  # rows of the table of radios that change from update to update
 FARTHEST = 1e9  # m
 NOWHERE = 2e9  # m, of radios that no update of the links has placed
 NO_OWNER = -2.0  # of them: they do not hear each other
@@ -99,21 +79,21 @@ def placed_radios(radios: Radios, into: Floats | None = None) -> Floats:
     """Return the rows PLACED of the table of radios, a copy: in the array `into`, if it fits."""
     shape = len(PLACED), radios.n
     table = into if into is not None and into.shape == shape else np.empty(shape)
-    table[:-1], table[-1] = radios.table[: HEIGHT + 1, : radios.n], radios.table[FREQUENCY, : radios.n]
+    table[:-1], table[-1] = radios.table[: COLUMN.height + 1, : radios.n], radios.table[COLUMN.frequency, : radios.n]
     return table
 
 
 def unplaced_radios(radios: Radios) -> Floats:
     """Return the rows PLACED of radios that no update of the links has placed: without an attitude."""
     table = np.zeros((len(PLACED), radios.n))
-    table[-1] = radios.table[FREQUENCY, : radios.n]
+    table[-1] = radios.table[COLUMN.frequency, : radios.n]
     return table
 
 
 def possible_places(placed: Floats) -> bool:
     """Return whether rows PLACED can be those of an update of the links."""
-    turned, frequency = np.abs(placed[QX : PZ + 1]), placed[-1]
-    good = (np.abs(placed[:3]) <= FARTHEST).all() and (np.abs(placed[HEIGHT]) <= 2.0 * FARTHEST).all()
+    turned, frequency = np.abs(placed[COLUMN.qx : COLUMN.pz + 1]), placed[-1]
+    good = (np.abs(placed[:3]) <= FARTHEST).all() and (np.abs(placed[COLUMN.height]) <= 2.0 * FARTHEST).all()
     good = good and (turned <= 1.0 + 1e-6).all()
     return bool(good and ((frequency >= LOWEST_FREQUENCY) & (frequency <= HIGHEST_FREQUENCY)).all())
 
@@ -145,8 +125,8 @@ class DisturbanceUpdate(LinkUpdate):
         """`links` computes those of the radios; `least` (n,) dBm: weaker ones do not count."""
         self.of = links
         table, n = links.radios.table.copy(), links.radios.n
-        table[DUTY], table[SENSITIVITY, :n] = 1.0, least + links.hysteresis
-        self._owner: Floats = table[OWNER, :n].copy()
+        table[COLUMN.duty], table[COLUMN.sensitivity, :n] = 1.0, least + links.hysteresis
+        self._owner: Floats = table[COLUMN.owner, :n].copy()
         settings = links.classes, links.paths, links.hysteresis, 0.0, links.longest
         super().__init__(replace(links.radios, table=table), *settings)
 
@@ -161,19 +141,19 @@ class DisturbanceUpdate(LinkUpdate):
     def find(self, placed: Floats, tables: PathTables) -> Disturbances:
         """Return the disturbances between radios as they were placed, rows PLACED; `tables` are those of `links`."""
         table, n = self.radios.table, self.radios.n
-        new = ~placed[QX : QW + 1].any(axis=0)
+        new = ~placed[COLUMN.qx : COLUMN.qw + 1].any(axis=0)
         owner = np.where(new, NO_OWNER, self._owner)
-        table[: HEIGHT + 1, :n] = np.where(new, NOWHERE, placed[:-1])
-        if (table[FREQUENCY, :n] != placed[-1]).any() or (table[OWNER, :n] != owner).any():
-            table[FREQUENCY, :n], table[OWNER, :n] = placed[-1], owner
+        table[: COLUMN.height + 1, :n] = np.where(new, NOWHERE, placed[:-1])
+        if (table[COLUMN.frequency, :n] != placed[-1]).any() or (table[COLUMN.owner, :n] != owner).any():
+            table[COLUMN.frequency, :n], table[COLUMN.owner, :n] = placed[-1], owner
             self.refresh()
         moved = not np.array_equal(placed, placed_radios(self.of.radios))
         if moved:  # since the update of the links: fading and shadowing are those of that time
             tables.place(table)
-        peer, values, at, count, _, _ = self.find_rows(self.of.keep)
+        rows = self.find_rows(self.of.keep)
         if moved:
             tables.place()
-        return Disturbances(at, count, peer, values[1])
+        return Disturbances(rows.at, rows.many, rows.peer, rows.values[1])
 
 
 # sensed traffic -------------------------------------------------------------------------------------------------------
@@ -191,8 +171,8 @@ def unsensed_loads(
     n, m = len(sense), links.collisions.shape[1]
     loads, duties, waits = links.collisions[LOAD].copy(), np.zeros(m), np.zeros(n)
     if m:
-        duties[:] = np.repeat(table[DUTY, :n], np.diff(links.start))
-    if table[DUTY, :n].any() and np.isfinite(sense).any():
+        duties[:] = np.repeat(table[COLUMN.duty, :n], np.diff(links.start))
+    if table[COLUMN.duty, :n].any() and np.isfinite(sense).any():
         start, peer, power = list_traffic(table, links, others, sense, energy)
         find_waits(table, sense, start, peer, power, waits)
         if m:
@@ -210,9 +190,9 @@ def _list(table: Any, links: Any, others: Any, sense: Any, energy: Any) -> tuple
     for i in range(n):
         count = 0
         for entry in range(links.start[i], links.start[i + 1]):
-            count += table[DUTY, links.peer[entry]] > 0.0
+            count += table[COLUMN.duty, links.peer[entry]] > 0.0
         for entry in range(others.first[i], others.first[i] + others.many[i]):
-            count += table[DUTY, others.peer[entry]] > 0.0 and others.part[entry] != 0.0
+            count += table[COLUMN.duty, others.peer[entry]] > 0.0 and others.part[entry] != 0.0
         start[i + 1] = start[i] + count
     peer, power = empty(start[n], int64), empty(start[n])
     for i in range(n):
@@ -226,7 +206,7 @@ def _list(table: Any, links: Any, others: Any, sense: Any, energy: Any) -> tuple
                 j, mw = int64(others.peer[other]), absolute(others.part[other])
                 limit = sense[i] if others.part[other] > 0.0 else energy[i]
                 other += 1
-            if mw != 0.0 and table[DUTY, j] > 0.0:
+            if mw != 0.0 and table[COLUMN.duty, j] > 0.0:
                 peer[at], power[at] = j, -mw if mw >= limit else mw
                 at += 1
     return start, peer, power
@@ -235,17 +215,17 @@ def _list(table: Any, links: Any, others: Any, sense: Any, energy: Any) -> tuple
 def _wait(table: Any, sense: Any, start: Any, peer: Any, power: Any, waits: Any) -> None:
     """Compute for how many slots radios with CSMA wait for each slot of their own, from rows of `_list`."""
     for i in range(sense.size):
-        idle = 1.0 - table[DUTY, i]
+        idle = 1.0 - table[COLUMN.duty, i]
         for entry in range(start[i], start[i + 1]):
-            idle *= 1.0 - table[DUTY, peer[entry]] if power[entry] < 0.0 else 1.0
+            idle *= 1.0 - table[COLUMN.duty, peer[entry]] if power[entry] < 0.0 else 1.0
         waits[i] = 1.0 / maximum(idle, 1.0 - MOST_SENSED) - 1.0 if sense[i] < inf else 0.0
 
 
 def _subtract(table: Any, links: Any, least: Any, start: Any, peer: Any, power: Any, loads: Any, duties: Any) -> None:
     """Subtract from the loads of links what their transmitters sense, from rows of `_list`."""
     for i in range(least.size):
-        lowest, share = lowest_level(least[i]), exp(-NEPERS * table[FATAL, i])
-        airtime, noise = airtime_of(table, i), table[NOISE, i]
+        lowest, share = lowest_level(least[i]), exp(-NEPERS * table[COLUMN.fatal, i])
+        airtime, noise = airtime_of(table, i), table[COLUMN.noise, i]
         for entry in range(links.start[i], links.start[i + 1]):
             j, at, last = links.peer[entry], start[i], start[i + 1]
             harms = level_of(maximum(share * exp(NEPERS * links.power[entry]) - noise, 1e-300), lowest)
@@ -254,13 +234,13 @@ def _subtract(table: Any, links: Any, least: Any, start: Any, peer: Any, power: 
                 if power[m] >= 0.0:
                     continue
                 if k == i:
-                    loads[entry], duties[entry] = maximum(loads[entry] - own_load(table[DUTY, i]), 0.0), 0.0
+                    loads[entry], duties[entry] = maximum(loads[entry] - own_load(table[COLUMN.duty, i]), 0.0), 0.0
                 while at < last and peer[at] < k:
                     at += 1
-                met = at < last and peer[at] == k and table[DUTY, k] < STEADY_DUTY
+                met = at < last and peer[at] == k and table[COLUMN.duty, k] < STEADY_DUTY
                 if met and level_of(absolute(power[at]), lowest) >= harms:
-                    pace = duty_pace(table[DUTY, k], airtime_of(table, k))
-                    loads[entry] -= minimum(duty_load(table[DUTY, k]) + airtime * pace, loads[entry])
+                    pace = duty_pace(table[COLUMN.duty, k], airtime_of(table, k))
+                    loads[entry] -= minimum(duty_load(table[COLUMN.duty, k]) + airtime * pace, loads[entry])
 
 
 list_traffic, find_waits, subtract_sensed = routine(_list), routine(_wait), routine(_subtract)
@@ -272,13 +252,13 @@ def channel_links(
     table: Floats,
     links: Links,
     others: Disturbances,
-    place: Floats,
+    position: Floats,
     sense: Floats,
     energy: Floats,
     least: Floats,
     denied: Ints,
 ) -> ChannelLinks:
-    """Return the links of a table of radios at places (3, n) in m, and `others`, for the channel.
+    """Return the links of a table of radios at positions (3, n) in m, and `others`, for the channel.
 
     `sense` and `energy` (n,) in mW, inf: packets are not sensed; `least` (n,) mW: the power of the weakest link.
     `denied` is that of `ChannelLinks`; its row TRAFFIC is written.
@@ -286,7 +266,7 @@ def channel_links(
     drop_links(links, others)
     loads, duties, waits = unsensed_loads(table, links, others, sense, energy, least)
     denied[TRAFFIC] = np.rint(waits * PARTS).astype(np.int64)
-    rows = transposed(table, links, place, sense, loads, duties, denied)
+    rows = transposed(table, links, position, sense, loads, duties, denied)
     return ChannelLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
 
 
@@ -302,7 +282,7 @@ def _drop(links: Any, others: Any) -> None:
 
 
 def _transpose(
-    table: Any, links: Any, place: Any, sense: Any, load: Any, duty: Any, denied: Any
+    table: Any, links: Any, position: Any, sense: Any, load: Any, duty: Any, denied: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
     """Return the arrays of `ChannelLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
     n, m = links.start.size - 1, links.peer.size
@@ -322,8 +302,11 @@ def _transpose(
             receivers[at], strength[at] = i, exp(NEPERS * links.power[entry])
             floors[at], bits[at], decodes[at] = reception_of(table, links, i, entry, strength[at], denied)
             if load.size > 0:
-                loads[at], paces[at] = split_load(load[entry], duty[entry], table[GROWING, i], airtime_of(table, i))
-            dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
+                loads[at], paces[at] = split_load(
+                    load[entry], duty[entry], table[COLUMN.growing, i], airtime_of(table, i)
+                )
+            dx, dy = position[0, i] - position[0, j], position[1, i] - position[1, j]
+            dz = position[2, i] - position[2, j]
             delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
             sensed[at] = 1 if strength[at] >= sense[i] else 0
     return first, receivers, strength, floors, bits, decodes, delays, loads, paces, sensed
@@ -362,12 +345,12 @@ def reception_of(table: Any, links: Any, i: int, entry: int, strength: float, de
         ratio, load = links.collisions[CALM, entry], links.collisions[LOAD, entry]
     floor = strength * exp(-NEPERS * ratio)
     lost, burst = links.per[entry], links.bursts[SHARE, i] > 0.0
-    bit = min(log1p(-min(lost, SATURATED)) + load, 0.0) / table[BITS, i]
+    bit = min(log1p(-min(lost, SATURATED)) + load, 0.0) / table[COLUMN.bits, i]
     if burst:
         floor = max(floor - links.bursts[BURST, i] * links.bursts[SHARE, i], 1e-300)
     if burst or lost >= SATURATED:
-        bit = log1p(-min(ber(int(table[MODULATION, i]), strength / floor * table[SPREAD, i]), 0.5))
-    clear = 1.0 - exp(table[BITS, i] * bit) <= NEEDED_PER and links.power[entry] >= table[SENSITIVITY, i]
+        bit = log1p(-min(ber(int(table[COLUMN.modulation, i]), strength / floor * table[COLUMN.spread, i]), 0.5))
+    clear = 1.0 - exp(table[COLUMN.bits, i] * bit) <= NEEDED_PER and links.power[entry] >= table[COLUMN.sensitivity, i]
     shut = denied[REPEATS, links.peer[entry]] == CLOSED
     return floor, bit, 1 if (burst or shut) and clear else decodes
 

@@ -16,10 +16,12 @@ from paddock.compute.philox import signed, uniforms
 from paddock.compute.routine import routine
 from paddock.errors import PaddockError
 from paddock.radio.links.table import BURST_ROWS
-from paddock.radio.packets import layout as c
+from paddock.radio.packets import queues as c
 from paddock.radio.packets.channel import close_parts, post_packets, relink_radios, run_channel
-from paddock.radio.packets.layout import (
+from paddock.radio.packets.network import Graph
+from paddock.radio.packets.queues import (
     BITS,
+    DENIED_ROWS,
     FORGED,
     NUMBER,
     NUMBERS,
@@ -37,9 +39,8 @@ from paddock.radio.packets.layout import (
     PacketTables,
     Routes,
     Rules,
+    put_mail,
 )
-from paddock.radio.packets.network import Graph
-from paddock.radio.packets.queues import DENIED_ROWS, put_mail
 from paddock.radio.packets.state import (
     LATEST,
     PacketState,
@@ -53,8 +54,10 @@ from paddock.radio.packets.state import (
     tables_of,
 )
 from paddock.scenario.radio_types import MessagesSection
+from paddock.world.columns import column_index
 
 EVERYONE = "*"
+PACKET_COLUMN = column_index(c.Packet)
 TREES = 64  # destinations whose routes are kept until the next update of the links
 LEAST_KEPT, MOST_KEPT = 64, 100_000  # contents of messages
 
@@ -124,8 +127,8 @@ class Messages:
         make_room(state)
         self._idle: PacketState | None = None  # the state, if it is known to be idle
         n = len(devices.streams)
-        heap, place, key, due = (np.zeros(n, np.int64) for _ in range(4))
-        self._events = Events(heap, place, key, np.zeros(1, np.int64), due, np.zeros(max(n, 1), np.int64))
+        heap, node, key, due = (np.zeros(n, np.int64) for _ in range(4))
+        self._events = Events(heap, node, key, np.zeros(1, np.int64), due, np.zeros(max(n, 1), np.int64))
         self.use(None)
         self.use_graph(None)
 
@@ -158,12 +161,10 @@ class Messages:
 
     def use(self, links: ChannelLinks | None) -> None:
         """Take links that are those of the present state; None: there are none."""
-        floats, empty, start = np.zeros(0), np.zeros(0, np.int64), np.zeros(self.n + 1, np.int64)
-        bursts, denied = np.zeros((BURST_ROWS, self.n)), np.zeros((DENIED_ROWS, self.n), np.int64)
-        quiet = start, np.zeros(0, np.int32), floats, bursts, denied
-        self.links = links or ChannelLinks(
-            *(start, empty, floats, floats, floats, empty, floats, floats, floats, empty, *quiet)
-        )
+        floats, whole, start = np.zeros(0), np.zeros(0, np.int64), np.zeros(self.n + 1, np.int64)
+        quiet = start, np.zeros(0, np.int32), floats, np.zeros((BURST_ROWS, self.n))
+        received = start, whole, floats, floats, floats, whole, floats, floats, floats, whole
+        self.links = links or ChannelLinks(*received, *quiet, np.zeros((DENIED_ROWS, self.n), np.int64))
 
     def use_graph(self, graph: Graph | None) -> None:
         """Take the network for routes; None: a network without links."""
@@ -225,15 +226,9 @@ class Messages:
         self._discard_contents()
         state.contents[state.number] = content
         limit = hops if hops is not None else (1 if goal == c.BROADCAST else self.section.hops)
-        expires = self.slot_at(time + (self.section.lifetime if lifetime is None else lifetime))
         size = 8 * (len(content) - 1) if bits is None else bits
-        packet = c.Packet(
-            state.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values), *self._frame
-        )
-        real = np.zeros(c.PACKET_REAL)
-        real[c.SENT_TIME] = time
-        real[c.VALUES : c.VALUES + len(values)] = values
-        self._post(np.array([source]), np.array([packet], np.int64), real[None], time)
+        ends = {"number": state.number, "goal": goal, "hops": limit, "bits": size, "kind": c.DATA}
+        self._post(np.array([source]), np.array([values]), time, lifetime, **ends, numbers=len(values))
         return state.number
 
     def _discard_contents(self) -> None:
@@ -250,13 +245,8 @@ class Messages:
         Idle radios wait `later` (s) before they contend.
         """
         assert self.section.beacons is not None
-        packets = np.zeros((len(radios), c.PACKET_WHOLE), np.int64)
-        packets[:, c.ORIGIN], packets[:, c.GOAL], packets[:, c.NEXT] = radios, c.BROADCAST, c.BROADCAST
-        packets[:, c.HOPS], packets[:, c.BITS], packets[:, c.KIND] = 1, self.section.beacons.bits, c.BEACON
-        packets[:, c.EXPIRES] = self.slot_at(time + 1.0 / self.section.beacons.rate)
-        packets[:, [c.HEADER, c.RETRIES]] = self._frame
-        values = np.concatenate([np.full((len(radios), 1), time), states], axis=1)
-        self._post(radios, packets, values, time, later)
+        lifetime, size = 1.0 / self.section.beacons.rate, self.section.beacons.bits
+        self._post(radios, states, time, lifetime, later, goal=c.BROADCAST, hops=1, bits=size, kind=c.BEACON)
 
     def forge(
         self, frames: Ints, times: tuple[float, float], chances: Floats, stream: int, origin: int | None, frame: Any
@@ -282,12 +272,33 @@ class Messages:
         self._discard_contents()
         return int(count)
 
-    def _post(self, radios: Ints, packets: Ints, values: Floats, time: float, later: Floats | float = 0.0) -> Ints:
-        """Queue packets; return 1 for those for which there was room."""
+    def _post(
+        self,
+        radios: Ints,
+        values: Floats,
+        time: float,
+        lifetime: float | None,
+        later: Floats | float = 0.0,
+        **columns: Any,
+    ) -> Ints:
+        """Queue packets of radios (k,) at a time (s); return 1 for those for which there was room.
+
+        values: (k, w) numbers of each
+        lifetime: s; None: that of the section
+        later: s that an idle radio waits
+        columns: those of `Packet`
+        """
         self._idle = None
+        header, retries = self._frame
+        expires = self.slot_at(time + (self.section.lifetime if lifetime is None else lifetime))
+        frame = {"next": c.BROADCAST, "expires": expires, "header": header, "retries": retries}
+        packets, real = np.zeros((len(radios), c.PACKET_WHOLE), np.int64), np.zeros((len(radios), c.PACKET_REAL))
+        for name, column in {"origin": radios, **frame, **columns}.items():
+            packets[:, PACKET_COLUMN[name]] = column
+        real[:, c.SENT_TIME], real[:, c.VALUES : c.VALUES + values.shape[1]] = time, values
         ahead = np.floor(np.clip(later, 0.0, LATEST) / self.rules.slot).astype(np.int64)
         slots = np.broadcast_to(self.slot_at(time) + ahead, len(radios)).copy()
-        return post_packets(radios, packets, values, slots, self.rules, self.tables, self._events)
+        return post_packets(radios, packets, real, slots, self.rules, self.tables, self._events)
 
     def advance(self, time: float) -> None:
         """Handle all transmissions up to a time (s)."""
@@ -317,17 +328,11 @@ class Messages:
         state = self.state
         if len(state.numbers) > 2 * len(state.inbox):
             discard_unused(state)
-        numbers = self._keep_values(np.asarray(post.values, np.float64))
-        packets = np.zeros((len(numbers), c.PACKET_WHOLE), np.int64)
-        packets[:, c.NUMBER], packets[:, c.ORIGIN], packets[:, c.GOAL] = numbers, post.sources, post.goals
-        packets[:, c.HOPS], packets[:, c.BITS], packets[:, c.KIND] = self.section.hops, post.bits, post.kind
-        packets[:, c.NEXT] = c.BROADCAST
-        lifetime = self.section.lifetime if post.lifetime is None else post.lifetime
-        packets[:, c.EXPIRES] = self.slot_at(time + lifetime)
-        packets[:, [c.HEADER, c.RETRIES]] = self._frame if post.frame is None else post.frame
-        real = np.zeros((len(numbers), c.PACKET_REAL))
-        real[:, c.SENT_TIME] = time
-        taken = self._post(np.asarray(post.sources, np.int64), packets, real, time, post.later)
+        numbers, sources = self._keep_values(np.asarray(post.values, np.float64)), np.asarray(post.sources, np.int64)
+        columns: dict[str, Any] = {"number": numbers, "goal": post.goals, "hops": self.section.hops}
+        columns |= {"bits": post.bits, "kind": post.kind}
+        columns |= {} if post.frame is None else dict(zip(("header", "retries"), post.frame, strict=True))
+        taken = self._post(sources, np.zeros((len(numbers), 0)), time, post.lifetime, post.later, **columns)
         return np.where(taken != 0, numbers, 0)
 
     def _keep_values(self, values: Floats) -> Ints:

@@ -153,7 +153,7 @@ def _contacts(start: Any, peer: Any, per: Any, up: Any, owner: Any, carried: int
     return reached
 
 
-def sift_up(heap: Any, place: Any, key: Any, at: int) -> None:
+def sift_up(heap: Any, node: Any, key: Any, at: int) -> None:
     """Move an item of an indexed binary heap up until its parent's key is not larger."""
     item = heap[at]
     while at > 0:
@@ -161,13 +161,13 @@ def sift_up(heap: Any, place: Any, key: Any, at: int) -> None:
         if key[heap[parent]] <= key[item]:
             break
         heap[at] = heap[parent]
-        place[heap[at]] = at
+        node[heap[at]] = at
         at = parent
     heap[at] = item
-    place[item] = at
+    node[item] = at
 
 
-def sift_down(heap: Any, place: Any, key: Any, at: int, size: int) -> None:
+def sift_down(heap: Any, node: Any, key: Any, at: int, size: int) -> None:
     """Move an item of an indexed binary heap down until its children's keys are not smaller."""
     item = heap[at]
     while 2 * at + 1 < size:
@@ -177,10 +177,10 @@ def sift_down(heap: Any, place: Any, key: Any, at: int, size: int) -> None:
         if key[heap[child]] >= key[item]:
             break
         heap[at] = heap[child]
-        place[heap[at]] = at
+        node[heap[at]] = at
         at = child
     heap[at] = item
-    place[item] = at
+    node[item] = at
 
 
 def shortest(start: Any, peer: Any, cost: Any, source: int, distance: Any, towards: Any) -> None:
@@ -189,27 +189,27 @@ def shortest(start: Any, peer: Any, cost: Any, source: int, distance: Any, towar
     Of ways with equal costs, the one over the radio with the lower index is taken (Dijkstra, 1959).
     """
     n = len(start) - 1
-    heap, place, settled = empty(n, int64), zeros(n, int64) - 1, zeros(n, int64)
+    heap, node, settled = empty(n, int64), zeros(n, int64) - 1, zeros(n, int64)
     for i in range(n):
         distance[i], towards[i] = UNREACHED, NO_HOP
-    distance[source], heap[0], place[source], size = 0.0, source, 0, 1
+    distance[source], heap[0], node[source], size = 0.0, source, 0, 1
     while size > 0:
         i, size = heap[0], size - 1
-        place[i], settled[i] = -1, 1
+        node[i], settled[i] = -1, 1
         if size > 0:
             heap[0] = heap[size]
-            place[heap[0]] = 0
-            sift_down(heap, place, distance, 0, size)
+            node[heap[0]] = 0
+            sift_down(heap, node, distance, 0, size)
         for entry in range(start[i], start[i + 1]):
             j, far = peer[entry], distance[i] + cost[entry]
             if settled[j] == 1:
                 continue
             if far < distance[j]:
                 distance[j], towards[j] = far, i
-                if place[j] < 0:
-                    heap[size], place[j] = j, size
+                if node[j] < 0:
+                    heap[size], node[j] = j, size
                     size += 1
-                sift_up(heap, place, distance, place[j])
+                sift_up(heap, node, distance, node[j])
             elif far == distance[j] and i < towards[j]:
                 towards[j] = i
 
@@ -297,6 +297,14 @@ def joined_radios(graph: Graph, owner: Any) -> tuple[Graph, Ints, Ints]:
     return Graph(start, (pairs % max(count, 1)).astype(np.int64), cheapest), node, first[order]
 
 
+def ways_to(graph: Graph, node: int) -> tuple[Floats, Ints]:
+    """Return the cost of the way from each node to one (inf: there is none), and the next node on it (NO_HOP)."""
+    n = len(graph.start) - 1
+    distance, towards = empty(n), empty(n, np.int64)
+    shortest_ways(*graph, node, distance, towards)
+    return distance, towards
+
+
 class Network:
     """The network at one tick, a query. Its nodes are vehicles and stations; `red/1` is in that of `red`."""
 
@@ -334,7 +342,7 @@ class Network:
     def path(self, a: str, b: str) -> tuple[list[str], float]:
         """Return the names on the cheapest way from one to another, and its expected transmissions; [] and inf."""
         first, last = self._index(a), self._index(b)
-        distance, towards = self._ways(last)
+        distance, towards = ways_to(self.graph, last)
         if not np.isfinite(distance[first]):
             return [], UNREACHED
         way = [first]
@@ -344,7 +352,7 @@ class Network:
 
     def costs(self, a: str) -> Floats:
         """Return the expected transmissions from one to each of `names`; inf where there is no way."""
-        return self._ways(self._index(a))[0]
+        return ways_to(self.graph, self._index(a))[0]
 
     @property
     def articulation_points(self) -> list[str]:
@@ -363,12 +371,6 @@ class Network:
             self._weak = Pieces(np.flatnonzero(cut), pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
         return self._weak
 
-    def _ways(self, source: int) -> tuple[Floats, Ints]:
-        n = len(self.names)
-        distance, towards = empty(n), empty(n, np.int64)
-        shortest_ways(*self.graph, source, distance, towards)
-        return distance, towards
-
     def _index(self, name: str) -> int:
         if name not in self._nodes:
             members = [member for member in self.names if member.startswith(f"{name}[")]
@@ -379,11 +381,3 @@ class Network:
 
     def __repr__(self) -> str:
         return f"<Network at tick {self.tick}: {len(self.names)} vehicles and stations, {self.parts} components>"
-
-
-def ways_to(graph: Graph, radio: int) -> Ints:
-    """Return the next radio on the way from each radio to one; NO_HOP where there is none."""
-    n = len(graph.start) - 1
-    distance, towards = np.empty(n), np.empty(n, np.int64)
-    shortest_ways(*graph, radio, distance, towards)
-    return towards

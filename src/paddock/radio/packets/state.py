@@ -20,12 +20,16 @@ from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.routine import routine
 from paddock.compute.threads import launch
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.packets import layout as c
-from paddock.radio.packets.layout import (
+from paddock.radio.packets import queues as c
+from paddock.radio.packets.queues import (
+    HORIZON,
+    LONGEST_WAIT,
     MAIL_ARRIVED,
     MAIL_NUMBERS,
     MAIL_SENT,
     MAIL_VALUES,
+    OPEN,
+    REPEATS,
     VALUE_COUNT,
     WHOLE_ROWS,
     ChannelLinks,
@@ -35,7 +39,6 @@ from paddock.radio.packets.layout import (
     PacketTables,
     Rules,
 )
-from paddock.radio.packets.queues import HORIZON, LONGEST_WAIT, OPEN, REPEATS
 from paddock.scenario.radio_types import LONGEST, MessagesSection
 from paddock.world.parts import RADIO, array, count, fresh, mapping, part, plain, value
 
@@ -476,21 +479,18 @@ def visit_heard(n, poses, radius, first, slots, who, states, time, keep, move_on
 """
 
 
-def _targets(
-    rows: Any, aims: Any, first: int, slots: int, who: Any, states: Any, time: float, keep: float, move_on: float,
-    poses: Any, targets: Any,
-) -> None:  # fmt: skip
-    """Write the pose of each vehicle's target as it was last heard; `found` is its column, -1 if it was not."""
+def _targets(rows: Any, aims: Any, heard: Any, move_on: float, poses: Any, targets: Any) -> None:
+    """Write the pose of each vehicle's target as it was last heard; `targets` has its column, -1 if it was not."""
     for k in range(len(rows)):
-        row, targets[k] = first + rows[k] * slots, NO_TARGET
-        for m in range(who.shape[1]):
-            age = time - states[row, m, 0]
-            if who[row, m] == aims[k] and age <= keep:
+        row, targets[k] = heard.first + rows[k] * heard.slots, NO_TARGET
+        for m in range(heard.who.shape[1]):
+            age = heard.time - heard.states[row, m, 0]
+            if heard.who[row, m] == aims[k] and age <= heard.keep:
                 targets[k] = k
                 for c in range(10):
-                    poses[c, k] = states[row, m, c + 1]
+                    poses[c, k] = heard.states[row, m, c + 1]
                 for c in range(3):
-                    poses[c, k] += states[row, m, c + 8] * age * move_on
+                    poses[c, k] += heard.states[row, m, c + 8] * age * move_on
 
 
 find_heard_targets = routine(_targets)
@@ -500,32 +500,28 @@ def heard_targets(heard: FleetHeard, rows: Ints, aims: Ints, sees: float, pose_r
     """Return the heard poses (pose_rows, k) of targets, radios `aims` (k,), of vehicles `rows`, and their columns."""
     poses, targets = np.zeros((pose_rows, len(rows))), np.zeros(len(rows), np.int64)
     move_on = 1.0 if sees == PREDICTED else 0.0
-    arguments = rows, aims, heard.first, heard.slots, heard.who, heard.states, heard.time, heard.keep, move_on
-    find_heard_targets(*arguments, poses, targets)
+    find_heard_targets(rows, aims, heard, move_on, poses, targets)
     return poses, targets
 
 
-def _newest(
-    rows: Any, first: int, slots: int, time: float, mail_head: Any, mails: Any, mail: Any, mail_real: Any, age: int,
-    out: Any,
-) -> None:  # fmt: skip
+def _newest(rows: Any, heard: Any, age: int, out: Any) -> None:
     """Write the numbers of the newest message with numbers that has arrived at each vehicle to `out` (columns, k).
 
     The row `age` (-1: none) is the time since that message was sent. Values before the first message stay.
     """
-    room = mail_real.shape[1]
+    room, mail_real = heard.mail_real.shape[1], heard.mail_real
     for k in range(len(rows)):
         newest = -1.0
-        for i in range(first + rows[k] * slots, first + (rows[k] + 1) * slots):
-            for m in range(mails[i]):
-                at = (mail_head[i] + m) % room
+        for i in range(heard.first + rows[k] * heard.slots, heard.first + (rows[k] + 1) * heard.slots):
+            for m in range(heard.mails[i]):
+                at = (heard.mail_head[i] + m) % room
                 arrived = mail_real[i, at, MAIL_ARRIVED]
-                if mail[i, at, MAIL_NUMBERS] > 0 and arrived <= time and arrived >= newest:
+                if heard.mail[i, at, MAIL_NUMBERS] > 0 and arrived <= heard.time and arrived >= newest:
                     newest = arrived
                     value = 0
                     for c in range(out.shape[0]):
                         if c == age:
-                            out[c, k] = time - mail_real[i, at, MAIL_SENT]
+                            out[c, k] = heard.time - mail_real[i, at, MAIL_SENT]
                         elif value < VALUE_COUNT:
                             out[c, k] = mail_real[i, at, MAIL_VALUES + value]
                             value += 1

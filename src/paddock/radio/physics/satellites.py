@@ -10,15 +10,16 @@ by a margin for some time; the receiver then reports the true position plus an o
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.compute.math import PI, absolute, clamp, log, maximum, minimum, sincos
 from paddock.compute.routine import routine
 from paddock.radio.physics.signal import DECIBELS
 from paddock.sensing.sensors.gnss import OPEN_SKY, Signal
-from paddock.world.columns import defaults_of
+from paddock.world.columns import Floats, defaults_of
 
 L1 = 1575.42e6  # Hz
 CHIP_RATE = 1.023e6  # Hz, of the C/A code
@@ -62,26 +63,25 @@ def effective_cn0(carrier: float, jamming: float) -> float:
     return DECIBELS * log(carrier / (NOISE_DENSITY + jamming / CHIP_RATE))
 
 
+class Spoofing(NamedTuple):
+    """The spoofers of an update."""
+
+    spoofers: NDArray[np.int64]  # (k,) number of each among the emitters
+    active: Floats  # (k,) share of time
+    aimed: Floats  # (k, receivers) 1: it forms its signals for the place of the receiver
+    rules: Floats  # (3, k) margin as a ratio, capture time and delay, s
+    ways: Floats  # (6, k) offset of the false position, m, and its velocity, m/s
+
+
 def signal_rows(
-    n: int,
-    first: int,
-    now: float,
-    dt: float,
-    levels: Any,
-    weights: Any,
-    spoofers: Any,
-    active: Any,
-    aimed: Any,
-    rules: Any,
-    ways: Any,
-    signals: Any,
+    n: int, first: int, now: float, dt: float, levels: Any, weights: Any, spoofing: Any, signals: Any
 ) -> None:
     """Update the signals (rows, capacity) of a fleet of n, whose receivers are `first` on; `now` and `dt` in s.
 
-    `levels` (emitters, receivers) mW; `weights` (emitters,) 1 / Q times the share of time. Of each spoofer: its number
-    among the emitters, whether it is `active`, whether it is `aimed` at a receiver, its `rules` (margin as a ratio,
-    capture time and delay, s) and its `ways` (offset, m, and velocity, m/s).
+    `levels` (emitters, receivers) mW; `weights` (emitters,) 1 / Q times the share of time; `spoofing` is a `Spoofing`.
     """
+    spoofers, active, aimed = spoofing.spoofers, spoofing.active, spoofing.aimed
+    rules, ways = spoofing.rules, spoofing.ways
     for v in range(n):
         i = first + v
         noise = 0.0

@@ -23,7 +23,7 @@ from paddock.engine.actions import (
     PlaceAction,
     SpawnAction,
 )
-from paddock.engine.barrier import Claim, CommandRequest
+from paddock.engine.barrier import Claim
 from paddock.engine.fleets import PreparedSpawn
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.planning.geometry.zones import Zone
@@ -44,6 +44,7 @@ from paddock.wire.mission_results import MemberTree, MissionTree, MissionView, P
 from paddock.wire.results import Removed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
+from paddock.world.snapshot import CommandRequest
 
 LOG = logging.getLogger(__name__)
 MOST_FOR_TICK = 256  # commands and placings that clients may send for the same tick, in advance

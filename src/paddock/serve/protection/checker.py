@@ -15,6 +15,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Scenario, ScenarioError, ScenarioProblem, located, scenario_from_text
 from paddock.scenario.loading import TEXT_SOURCE
 from paddock.scenario.serve import ClientLimits
+from paddock.wire.results import ProblemTree
 
 if TYPE_CHECKING:
     from paddock.serve.protection.trust import Known
@@ -94,14 +95,14 @@ class Checker:
 
     async def check(
         self, text: str, known: dict[str, list[str]] | None, limits: ClientLimits, client: str = "-"
-    ) -> list[dict[str, Any]]:
-        """Return the errors of a scenario: {line, column, message} each; `client` is the name of who asks.
+    ) -> list[ProblemTree]:
+        """Return the errors of a scenario; `client` is the name of who asks.
 
         `known` are the models, behaviours and sensors that it may name; None: those of installed plug-ins.
         """
         request = {"text": text, "known": known, "limits": limits.model_dump(mode="json")}
         async with self._turns.take(client):
-            problems: list[dict[str, Any]] = (await self._checked(request))["problems"]
+            problems: list[ProblemTree] = (await self._checked(request))["problems"]
             return problems
 
     async def track(self, request: dict[str, Any], client: str = "-") -> dict[str, Any]:

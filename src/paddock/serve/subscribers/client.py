@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from time import monotonic
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError, suggestion
 from paddock.serve.facts import OperationError, OperationOutcome
@@ -25,13 +25,11 @@ from paddock.wire.results import Moment
 from paddock.wire.stream.columns import Commands, decode_commands
 from paddock.wire.stream.frames import JsonLine, StreamFrame
 from paddock.world.layout import Layout
-from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 
 
-T = TypeVar("T")
 WRONG_TOKENS = 3  # wrong tokens that end a connection
 PATIENCE = 5.0  # s for a client to send the token
 REFUSED = -32000  # the simulation refuses the operation
@@ -161,11 +159,6 @@ class Client:
         """Carry out an operation; return its result with tick and time."""
         reply = await self.request(operation, **arguments)
         return {"tick": reply.tick, "time": reply.time}
-
-    async def read(self, read: Callable[[Snapshot], T]) -> T:
-        """Read a recent snapshot without copying it."""
-        await self.endpoint.refresh()
-        return self.endpoint.read(read)
 
     async def layout(self, changed: bool = False) -> Layout:
         """Return the layout of a recent snapshot; after a change, of a new one that is published to all clients."""

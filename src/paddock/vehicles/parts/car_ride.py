@@ -237,7 +237,7 @@ def raised(
 ) -> Raised:
     """Return the speeds after dt under forces on the body (upwards, roll, pitch); `other` resists beside the wheels.
 
-    The wheels are eliminated: what remains is a symmetric system for heave, roll and pitch.
+    The wheels are eliminated, which leaves a symmetric system for heave, roll and pitch.
     """
     fl, fr, rl, rr = corners
     a, b, c, d = mounts

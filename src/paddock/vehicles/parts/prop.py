@@ -1,4 +1,4 @@
-"""Things that are not driven: cones and crates that vehicles knock over, throw and push.
+"""Props, which are not driven: cones and crates that vehicles knock over, throw and push.
 
 A rigid body in free fall with air drag; the contact stage holds it above the ground and lets others touch it. At rest
 it falls asleep: it then costs nothing, and moves again when something hits it.
@@ -134,7 +134,7 @@ def bumped(s: State, p: Parameters, b: Bump) -> State:
 
 
 def solid(p: Parameters, shape: float) -> Body:
-    """Return the body of a thing of a shape; the ground holds it."""
+    """Return the body of a prop of a shape; the ground holds it."""
     i = inertia(p)
     half_height, ahead = 0.5 * p.height, 0.0 * p.height
     centre = (0.5 - p.balance) * p.height
@@ -142,7 +142,7 @@ def solid(p: Parameters, shape: float) -> Body:
 
 
 def prop_model(kind: str, summary: str, body: Callable[..., Body]) -> VehicleModel:
-    """Return the model of a thing with a body."""
+    """Return the model of a prop with a body."""
     return VehicleModel(
         kind=kind,
         summary=summary,

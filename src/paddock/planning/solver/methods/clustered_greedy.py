@@ -54,7 +54,10 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     count = min(len(able), costs.tasks)
     if count:
         labels, centres = clusters_of(np.ascontiguousarray(fleet.entry[0, :, :2]), count, signed(costs.problem.seed))
-        owner = _assign_clusters(fleet, able, centres)
+        away, owner = np.empty((len(able), count)), np.full(costs.vehicles, -1)
+        _distances(fleet, able, centres, away)
+        vehicles, clusters = linear_sum_assignment(away)  # at the least total distance to the centres
+        owner[able[vehicles]] = clusters
         _sequence(fleet, labels, owner, orders)
         _insert_unassigned(costs, orders)
     progress(1.0)
@@ -88,16 +91,6 @@ def _insert_unassigned(costs: Costs, orders: Packed) -> bool:
     if len(tasks):
         join_nearest(costs.fleet_for(unpacked(orders), tasks), orders, costs.ranges, tasks)
     return bool(missing.any())
-
-
-def _assign_clusters(fleet: TourData, able: Ints, centres: Floats) -> Ints:
-    """Return the cluster of each vehicle (-1: none), minimising the total distance to the centres."""
-    away = np.empty((len(able), len(centres)))
-    _distances(fleet, able, centres, away)
-    vehicles, clusters = linear_sum_assignment(away)
-    owner = np.full(len(fleet.kind), -1)
-    owner[able[vehicles]] = clusters
-    return owner
 
 
 def distances(fleet: TourData, able: Ints, centres: Floats, table: Floats) -> None:

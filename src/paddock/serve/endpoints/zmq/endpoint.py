@@ -267,15 +267,15 @@ class ZmqServer(Endpoint):
         if peer.open_requests >= OPEN_MOST:
             self._refuse(peer, request.id, "busy", f"{OPEN_MOST} requests are unanswered already")
             return
-        body = request.body
-        if isinstance(body, requests.Call) and body.method == "snapshot" and body.arguments.get("roster") is True:
-            peer.layout = None
         try:
-            operation, arguments = operation_of(body, self._name_of)
+            operation, arguments = operation_of(request.body, self._name_of)
         except PaddockError as error:
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
-        if OPERATIONS[operation].entry.reply == "ControlAck" and request.id == 0:  # only a refusal is answered
+        reply = OPERATIONS[operation].entry.reply
+        if reply == "StateUpdate" and arguments.get("roster"):
+            peer.layout = None
+        if reply == "ControlAck" and request.id == 0:  # only a refusal is answered
             self.hub.report(id=None, operation=operation, client=peer.name, arguments=arguments)
             return
         peer.open_requests += 1

@@ -1,1 +1,1 @@
-"""Things that are not driven but can be hit; one file per shape."""
+"""Props, which are not driven but can be hit; one file per shape."""
