@@ -592,9 +592,8 @@ def zmq_operations() -> str:
 
 def operation_columns(operation: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
-    slow = operation.entry.slow
     places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks"}
-    places |= {} if slow else {"change": "between ticks"}
+    places["change"] = "prepared aside" if operation.entry.slow else "between ticks"
     names = ", ".join(
         f"`{argument.name}`" for argument in operation.arguments if not (argument.in_rpc and argument.in_rpc.value)
     )

@@ -77,7 +77,7 @@ def test_every_error_is_a_paddock_error() -> None:
         ({"on_nan": "ignore", "vehicles": []}, "on_nan: must be 'stop' or 'remove', not 'ignore'"),
         (
             {"vehicles": [{"model": "point"}, {"model": "car.kinematic", "parameters": {"mass": -1.0}}]},
-            "vehicles[1].parameters.mass: parameter of car.kinematic 'mass' must lie in 0.1 to 100000 kg, not -1",
+            "vehicles[1].parameters.mass: parameter 'mass' of car.kinematic must lie in 0.1 to 100000 kg, not -1",
         ),
         (
             {"vehicles": [{"model": "point", "failsafe": {"vx": "left"}}]},

@@ -68,6 +68,7 @@ def printable(text: str) -> str:
 def suggestion(name: str, choices: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for a near match, otherwise the valid names."""
     valid = sorted(set(choices))
+    name = str(name)  # a caller may pass a number for a name
     wanted = SYNONYMS.get(name.lower(), name)
     near = next(
         (choice for choice in get_close_matches(wanted, valid, n=3, cutoff=0.6) if is_near(wanted, choice)), None

@@ -25,7 +25,7 @@ MADE: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: PaddockEnv("quad_hover", bounds=-1.0),
         InvalidValueError,
-        "option of quad_hover 'bounds' must lie in 0.1 to 1000 m, not -1",
+        "option 'bounds' of quad_hover must lie in 0.1 to 1000 m, not -1",
     ),
     (
         lambda: PaddockEnv("quad_hover", action="motor"),

@@ -187,20 +187,20 @@ def test_one_more_cone_does_not_change_the_others() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("lidar", {"beams": 0}, "'beams' must lie in 1 to 16384, not 0"),
-        ("lidar", {"beams": 1_000_000}, "'beams' must lie in 1 to 16384"),
+        ("lidar", {"beams": 0}, "'beams' of sensor 'lidar' must lie in 1 to 16384, not 0"),
+        ("lidar", {"beams": 1_000_000}, "'beams' of sensor 'lidar' must lie in 1 to 16384"),
         ("lidar", {"beams": 10.5}, "'beams' is a whole number, not 10.5"),
-        ("lidar", {"fov_deg": 0}, "'fov_deg' must lie in 0.1 to 360 deg, not 0"),
-        ("lidar", {"fov_deg": 400}, "'fov_deg' must lie in 0.1 to 360 deg, not 400"),
+        ("lidar", {"fov_deg": 0}, "'fov_deg' of sensor 'lidar' must lie in 0.1 to 360 deg, not 0"),
+        ("lidar", {"fov_deg": 400}, "'fov_deg' of sensor 'lidar' must lie in 0.1 to 360 deg, not 400"),
         ("lidar", {"range_min": 5, "range_max": 2}, "range_min, 5 m, must be less than range_max, 2 m"),
         ("lidar", {"rings": 8}, "8 rings need a vertical_fov_deg above 0"),
         ("lidar", {"rate": 2000}, "cannot sample at 2000 Hz: the clock allows at most 1000 Hz"),
         ("cones", {"range_min": 50}, "range_min, 50 m, must be less than range_max, 45 m"),
         ("cones", {"delay": [0.3, 0.2]}, "the shortest, 0.3 s, is longer than the longest, 0.2 s"),
         ("cones", {"delay": [0.3]}, "'delay' is a time, or [shortest, longest], not [0.3]"),
-        ("cones", {"delay": "soon"}, "'delay' must be a finite number, not 'soon'"),
-        ("cones", {"noise_range": float("nan")}, "'noise_range' must be a finite number"),
-        ("cones", {"max_detections": 0}, "'max_detections' must lie in 1 to 4096, not 0"),
+        ("cones", {"delay": "soon"}, "'delay' of sensor 'cones' must be a finite number, not 'soon'"),
+        ("cones", {"noise_range": float("nan")}, "'noise_range' of sensor 'cones' must be a finite number"),
+        ("cones", {"max_detections": 0}, "'max_detections' of sensor 'cones' must lie in 1 to 4096, not 0"),
     ],
 )
 def test_impossible_options_are_one_line(name: str, options: Any, message: str) -> None:

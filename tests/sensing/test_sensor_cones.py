@@ -182,7 +182,7 @@ def test_detections_are_sorted_as_they_are_reported() -> None:
 
 @pytest.mark.parametrize("blocks", [0.5, 2, -1])
 def test_occlusion_is_on_or_off(blocks: float) -> None:
-    with pytest.raises(InvalidValueError, match=f"'occlusion' is on or off: 0 or 1, not {blocks:g}"):
+    with pytest.raises(InvalidValueError, match=f"'occlusion' of sensor 'cones' is on or off: 0 or 1, not {blocks:g}"):
         seen(cones((5.0, 0.0)), occlusion=blocks)
     assert seen(cones((5.0, 0.0)), **PERFECT, occlusion=True).published()[0, 0] == 1
 

@@ -3,21 +3,16 @@
 import sys
 from dataclasses import replace
 from types import ModuleType
+from typing import Annotated, NamedTuple
 
 import pytest
 
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
-from paddock.world.columns import Environment, columns_of, filled
-
-SHIPPED = ["airspeed", "barometer", "compass", "gnss", "imu", "rangefinder", "wheel_speed"]
+from paddock.world.columns import Column, Environment, columns_of, filled
 
 
-def test_the_shipped_sensors_are_found() -> None:
-    assert set(SHIPPED) <= set(sensor_names())
-
-
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", sensor_names())
 def test_every_column_says_its_unit_and_every_option_has_a_valid_default(name: str) -> None:
     sensor = find_sensor(name)
     assert sensor.name == name
@@ -48,6 +43,18 @@ def test_a_users_own_module(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_without_rate_and_delay_are_refused() -> None:
     with pytest.raises(PaddockError, match="'rate'"):
         Sensor("bad", reading=Environment, options=Environment, memory=Environment, measure=len)
+
+
+def test_a_memory_with_a_default_or_limits_is_refused() -> None:
+    class Drift(NamedTuple):
+        drift: Annotated[float, Column("m", "its drift")] = 5.0
+
+    class Share(NamedTuple):
+        share: Annotated[float, Column("", "a share", low=0.0, high=1.0)]
+
+    for memory, column in ((Drift, "drift"), (Share, "share")):
+        with pytest.raises(PaddockError, match=f"the column '{column}' of its memory has no default and no limits"):
+            replace(find_sensor("barometer"), memory=memory)
 
 
 def test_what_a_sensor_reads_has_the_names_of_its_fields_or_others() -> None:

@@ -3,12 +3,15 @@
 from inspect import signature
 from operator import attrgetter
 
+import pytest
+
 import paddock
 from paddock.bench.suites.clients import rovers_with_radio
 from paddock.serve.live import handlers
 from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.replay import REPLAYED
 from paddock.wire.operations import OPERATIONS
+from paddock.wire.operations.operation import entry
 
 HANDLERS = handlers()
 
@@ -41,3 +44,14 @@ def test_operations_without_a_handler_are_methods_of_the_simulation() -> None:
 
 def test_hub_operations_are_those_of_json_rpc() -> None:
     assert all(operation.entry.rpc for operation in OPERATIONS.values() if operation.entry.handling == "hub")
+    with pytest.raises(ValueError, match="operations of the hub are JSON-RPC only"):
+        entry("hub", rpc=True, zmq="Call")
+
+
+def test_examples_are_valid_arguments() -> None:
+    examples = {name: operation.entry.example for name, operation in OPERATIONS.items()}
+    assert sum(bool(example) for example in examples.values()) >= 20
+    for name, example in examples.items():
+        if example is not None:
+            saved = {"state": b""} if name == "restore" else {}  # what the bench has saved before
+            OPERATIONS[name].checked({**example, **saved})

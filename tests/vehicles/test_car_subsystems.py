@@ -341,7 +341,7 @@ def test_impossible_parameters_name_key_and_range(name: str, value: float) -> No
     with pytest.raises(PaddockError, match=r"parameters.unsprung_front: .* less than 0.9 of mass, 1350 kg, not 1480"):
         paddock.load({"vehicles": [heavy]})
     entry = {"name": "red", "model": "car.full", "parameters": {name: value}}
-    with pytest.raises(PaddockError, match=rf"{name}: parameter of car.full '{name}' must lie in .* to .*, not"):
+    with pytest.raises(PaddockError, match=rf"{name}: parameter '{name}' of car.full must lie in .* to .*, not"):
         paddock.load({"vehicles": [entry]})
 
 

@@ -10,6 +10,7 @@ It sees the vehicles that carry it (`FleetView`), and everything around these (`
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -93,7 +94,8 @@ COMMON_OPTIONS = ("rate", "delay")
 class Sensor:
     """A kind of sensor. Reading, options and memory are named tuples of floats with Column annotations.
 
-    A new vehicle's memory is all zeros, so a `primed` column that `measure` sets to 1 marks the first sample.
+    A new vehicle's memory is all zeros, so a `primed` column that `measure` sets to 1 marks the first sample. It has no
+    limits: a sample of a state that is not finite may leave any value.
     """
 
     summary: str
@@ -121,6 +123,10 @@ class Sensor:
         missing = [name for name in COMMON_OPTIONS if name not in column_index(self.options)]
         if missing:
             raise PaddockError(f"sensor {self.summary!r}: its options have no {missing[0]!r}")
+        for column in columns_of(self.memory):
+            if column.default is not None or (column.low, column.high) != (-inf, inf):
+                why = "has no default and no limits: a new vehicle's memory is all zeros"
+                raise PaddockError(f"sensor {self.summary!r}: the column {column.name!r} of its memory {why}")
 
     def key(self, seed: int) -> int:
         """Return the random key of this kind of sensor; kinds share no draws with each other or with the world."""

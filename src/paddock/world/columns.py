@@ -196,31 +196,34 @@ def filled(tuple_class: type, given: Mapping[str, Any], what: str, where: str = 
         values[rows[name]] = checked(columns_of(tuple_class)[rows[name]], value, what, where)
     missing = [name for name, row in rows.items() if np.isnan(values[row])]
     if missing:
-        noun, of, owner = what.partition(" of ")
-        place = f"{where}: " if where else ""
-        raise InvalidValueError(f"{place}{noun} {missing[0]!r}{of}{owner} has no default: give a value")
+        raise InvalidValueError(f"{_subject(what, missing[0], where)} has no default: give a value")
     return values
 
 
 def checked(column: Column, value: Any, what: str, where: str = "") -> float:
     """Return the value as a float; an error if it is not finite or outside the column's range."""
-    place = f"{where}: " if where else ""
     if isinstance(value, str) and column.choices:
         if value not in column.choices:
             raise unknown_name(f"{what} {column.name}", value, column.choices, where)
         return float(column.choices.index(value))
-    if isinstance(value, bool | int | float | np.number) and _is_finite(value):
-        if column.choices and value not in range(len(column.choices)):
-            raise InvalidValueError(
-                f"{place}{what} {column.name!r} is one of {', '.join(column.choices)}, not {value:g}"
-            )
-        if column.unit == "0/1" and value not in (0, 1):
-            raise InvalidValueError(f"{place}{what} {column.name!r} is on or off: 0 or 1, not {value:g}")
-        if column.low <= value <= column.high:
-            return float(value)
+    if not (isinstance(value, bool | int | float | np.number) and _is_finite(value)):
+        why = f"must be a finite number, not {value!r}"
+    elif column.choices and value not in range(len(column.choices)):
+        why = f"is one of {', '.join(column.choices)}, not {value:g}"
+    elif column.unit == "0/1" and value not in (0, 1):
+        why = f"is on or off: 0 or 1, not {value:g}"
+    elif column.low <= value <= column.high:
+        return float(value)
+    else:
         allowed = f"{column.low:g} to {column.high:g} {column.unit}".rstrip()
-        raise InvalidValueError(f"{place}{what} {column.name!r} must lie in {allowed}, not {value:g}")
-    raise InvalidValueError(f"{place}{what} {column.name!r} must be a finite number, not {value!r}")
+        why = f"must lie in {allowed}, not {value:g}"
+    raise InvalidValueError(f"{_subject(what, column.name, where)} {why}")
+
+
+def _subject(what: str, name: str, where: str) -> str:
+    """Return the beginning of an error: `FILE:1:2: option 'noise' of sensor 'imu'`, from `option of sensor 'imu'`."""
+    noun, of, owner = what.partition(" of ")
+    return f"{f'{where}: ' if where else ''}{noun} {name!r}{of}{owner}"
 
 
 def _is_finite(value: Any) -> bool:

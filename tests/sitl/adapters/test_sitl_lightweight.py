@@ -222,7 +222,7 @@ def test_a_vehicle_added_late_is_measured_from_then_on() -> None:
         ({"truth": "yes"}, "truth must be true or false, not 'yes'"),
         ({"sensors": {"gnss": 5}}, "sensors must be options of sensors, e.g. {gnss: {rate: 10}}, not"),
         ({"sensors": []}, r"sensors must be options of sensors, .* not \[\]"),
-        ({"sensors": {"gnss": {"rate": "x"}}}, "'rate' must be a finite number, not 'x'"),
+        ({"sensors": {"gnss": {"rate": "x"}}}, "'rate' of sensor 'gnss' must be a finite number, not 'x'"),
     ],
 )
 def test_invalid_options_are_errors_of_one_line(options: dict[str, object], words: str) -> None:

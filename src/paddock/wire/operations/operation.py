@@ -45,9 +45,7 @@ class OperationEntry:
     reply: ZmqReply = "Done"  # the ZeroMQ message of its reply; `Result` of a Call
     shows: bool = False  # whether JSON-RPC answers only after its effect is published
     public: bool = False  # whether it needs no token
-    client: str | None = (
-        ""  # the Python clients' method, `method` or `part.method`; empty: its name; None: written there
-    )
+    client: str | None = ""  # the Python clients' `method` or `part.method`; empty: its name; None: written there
     slow: bool = False  # whether it may take arbitrarily long: it waits, plans or compiles
     personal: bool = False  # whether its result names the client
     example: Mapping[str, Any] | None = None  # arguments for measurements, in the scenario of `paddock bench clients`
@@ -60,6 +58,8 @@ class OperationEntry:
 
 def entry(handling: Handling, rpc: str | bool = "", zmq: str = "", **more: Any) -> Callable[[F], F]:
     """Make a signature an entry of the table, with the fields of an OperationEntry; `rpc`: True is its name."""
+    if zmq and handling == "hub":
+        raise ValueError("operations of the hub are JSON-RPC only: what ZeroMQ clients call is a `fact` or a `read`")
     if zmq == _CALL:
         more.setdefault("reply", "Result")
 
