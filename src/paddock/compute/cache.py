@@ -190,7 +190,9 @@ class _Files:
 
     def select(self, types: Any) -> None:
         """Keep the machine code for arguments of these types apart from that for other named tuple classes."""
-        lines = [line for found in argument_classes(getattr(types, "args", types)) for line in described(found)]
+        lines = [
+            line for tuple_class in argument_classes(getattr(types, "args", types)) for line in described(tuple_class)
+        ]
         digest = xxhash.xxh3_64("\0".join(lines).encode()).hexdigest()
         name = self._store._impl.filename_base + (f"-{digest}" if lines else "")
         kept = self._store._cache_file
@@ -207,11 +209,11 @@ class _Files:
 
 def argument_classes(types: Iterable[Any]) -> Iterator[type]:
     """Yield the named tuple classes of Numba types, with those of their fields."""
-    for one in types:
-        if hasattr(one, "instance_class"):
-            yield one.instance_class
-        if hasattr(one, "types"):  # of any tuple
-            yield from argument_classes(one.types)
+    for kind in types:
+        if hasattr(kind, "instance_class"):
+            yield kind.instance_class
+        if hasattr(kind, "types"):  # of any tuple
+            yield from argument_classes(kind.types)
 
 
 @contextmanager

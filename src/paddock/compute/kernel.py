@@ -222,19 +222,19 @@ class Kernel(CompiledKernels):
         number = from_dtype(np.dtype(self.dtype))
         table, row = types.Array(number, 2, "C"), types.Array(number, 1, "C")
         values = {"number": number, "int64": int64, "table": table, "fixed table": types.Array(number, 2, "C", True)}
-        found: list[Any] = [int64, int64]
+        passed: list[Any] = [int64, int64]
         for a in _passed(self.spec.arguments):
             if isinstance(a, Shared):
-                found += [row, *[table] * (bool(a.varying) + len(a.tables))]
+                passed += [row, *[table] * (bool(a.varying) + len(a.tables))]
             elif isinstance(a, Each):
-                found.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
+                passed.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
             elif not (isinstance(a, Rows) and a.access == "watch"):
-                found.append(values[("fixed table" if a.fixed else "table") if isinstance(a, Rows) else a.type])
+                passed.append(values[("fixed table" if a.fixed else "table") if isinstance(a, Rows) else a.type])
         if self.spec.crash_sink is not None:
-            found += [int64, row, types.Array(int64, 2, "C")]
+            passed += [int64, row, types.Array(int64, 2, "C")]
         elif is_watched(self.spec):
-            found += [row, types.Array(int64, 1, "C")]
-        return {"kernel": tuple(found)}
+            passed += [row, types.Array(int64, 1, "C")]
+        return {"kernel": tuple(passed)}
 
     def assembly(self, *arguments: Any) -> str:
         """Return the machine code for these arguments, compiled again: code from the cache cannot be inspected."""
@@ -302,10 +302,10 @@ def cpu_source(spec: KernelSpec) -> str:
         f"        last = min(first + uint64({BLOCK}), uint64(n))",
         *(f"        {table} = table_view({array})" for table, array in _views(spec.arguments)),
     ]
-    given = ", ".join(parameter_names(spec.arguments))
+    parameters = ", ".join(parameter_names(spec.arguments))
     if spec.crash_sink is None and is_watched(spec):
         lines = [
-            f"def kernel(n, substeps, {given}, alarms, raised):",
+            f"def kernel(n, substeps, {parameters}, alarms, raised):",
             *_indent(bind, 1),
             *blocks,
             "        count = 0",
@@ -316,12 +316,12 @@ def cpu_source(spec: KernelSpec) -> str:
             "            raised[0] = 1",
         ]
     elif spec.crash_sink is None:
-        head = [f"def kernel(n, substeps, {given}):", *_indent(bind, 1), *blocks]
+        head = [f"def kernel(n, substeps, {parameters}):", *_indent(bind, 1), *blocks]
         loops = ["for _ in range(substeps):", "    for i in range(first, last):"]
         lines = [*head, *_indent(loops, 2), *_indent([call, *store], 4)]
     else:
         lines = [
-            f"def kernel(n, ticks, {given}, substeps, alarms, progress):",
+            f"def kernel(n, ticks, {parameters}, substeps, alarms, progress):",
             *_indent(bind, 1),
             *blocks,
             "        tick, known = progress[0, block], progress[1, block]",

@@ -124,11 +124,11 @@ class CalleeFiles(NULL_CACHE):  # type: ignore[misc]
 
     def _path(self, types: Any) -> Path | None:
         """Return the file for arguments of some types; None if these are known to this process only."""
-        given = getattr(types, "args", types)
-        text = repr(given)
+        kinds = getattr(types, "args", types)
+        text = repr(kinds)
         if " at 0x" in text:
             return None
-        lines = [line for found in argument_classes(given) for line in described(found)]
+        lines = [line for tuple_class in argument_classes(kinds) for line in described(tuple_class)]
         digest = xxhash.xxh3_64("\0".join((text, *lines, *toolchain())).encode()).hexdigest()
         return cache_root() / CALLEES / f"{self._name}-{digest}"
 
@@ -264,9 +264,9 @@ def table_view(typing_context: Any, array: Any) -> Any:
 class TableItem(AbstractTemplate):
     """The type of `view[row, column]`."""
 
-    def generic(self, given: Any, named: Any) -> Any:
+    def generic(self, arguments: Any, named: Any) -> Any:
         """Return the signature, None for other types."""
-        table, index = given
+        table, index = arguments
         if isinstance(table, TableView) and isinstance(index, types.BaseTuple) and len(index) == 2:
             return signature(table.dtype, table, index)
         return None
@@ -276,10 +276,10 @@ class TableItem(AbstractTemplate):
 def table_item(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     """Generate the code of `view[row, column]`."""
     view = cgutils.create_struct_proxy(called.args[0])(context, builder, value=arguments[0])
-    given = zip(cgutils.unpack_tuple(builder, arguments[1]), called.args[1], strict=True)
-    row, column = (context.cast(builder, value, kind, types.intp) for value, kind in given)
+    indices = zip(cgutils.unpack_tuple(builder, arguments[1]), called.args[1], strict=True)
+    row, column = (context.cast(builder, value, kind, types.intp) for value, kind in indices)
     columns = builder.extract_value(view.shape, 1)
-    place = builder.add(builder.mul(row, columns), column)
-    value = builder.load(builder.gep(view.data, [place]))
+    offset = builder.add(builder.mul(row, columns), column)
+    value = builder.load(builder.gep(view.data, [offset]))
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
     return value

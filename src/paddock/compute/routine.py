@@ -94,13 +94,13 @@ class Routine(Generic[P, R]):
         return entry.guard(njit(parallel=self.parallel, cache=True, **KERNEL_FLAGS)(made))
 
 
-def entry_point(function: Any, *given: Any) -> Callable[..., Any]:
+def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
     """Return a compiled function for arguments of the types of these, which a call of it has already had.
 
     A call finds no types: it is faster by 0.01 us per argument. Arguments of other types would be misread.
     """
-    overloads, types_given = function.overloads, tuple(function.typeof_pyval(value) for value in given)
-    return overloads[types_given].entry_point if types_given in overloads else function  # type: ignore[no-any-return]
+    overloads, kinds = function.overloads, tuple(function.typeof_pyval(value) for value in arguments)
+    return overloads[kinds].entry_point if kinds in overloads else function  # type: ignore[no-any-return]
 
 
 def routine(function: Callable[P, R], inline: bool = False) -> Routine[P, R]:

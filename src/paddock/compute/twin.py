@@ -85,7 +85,7 @@ def reached(function: Function) -> Iterator[types.FunctionType]:
             pending += [value for value in _used_globals(current).values() if isinstance(value, types.FunctionType)]
 
 
-def described(thing: Function | type) -> Iterator[str]:
+def described(subject: Function | type) -> Iterator[str]:
     """Describe everything that shapes the compiled twin of a function, or of the named tuple class it builds.
 
     For every function reached: its code with nested functions and lambdas, constants, argument names, defaults, keyword
@@ -93,10 +93,10 @@ def described(thing: Function | type) -> Iterator[str]:
     and line numbers do not count.
     """
     classes: dict[type, None] = {}
-    if isinstance(thing, type):
-        classes[thing] = None
+    if isinstance(subject, type):
+        classes[subject] = None
     else:
-        for function in reached(thing):
+        for function in reached(subject):
             yield f"{function.__module__}.{function.__qualname__} {_code_text(_undocumented(function))}"
             yield f"{_value_text(function.__defaults__, classes)} {_value_text(function.__kwdefaults__, classes)}"
             if "shared_code" in function.__dict__:
@@ -104,10 +104,10 @@ def described(thing: Function | type) -> Iterator[str]:
             for name, value in _used_globals(function).items():
                 yield f"{name} = {_value_text(value, classes)}"
     pending = list(classes)
-    for found in pending:
+    for tuple_class in pending:
         reached_here: dict[type, None] = {}
-        fields, defaults = found._fields, found._field_defaults  # type: ignore[attr-defined]
-        yield f"{found.__module__}.{found.__qualname__} {fields} {_value_text(defaults, reached_here)}"
+        fields, defaults = tuple_class._fields, tuple_class._field_defaults  # type: ignore[attr-defined]
+        yield f"{tuple_class.__module__}.{tuple_class.__qualname__} {fields} {_value_text(defaults, reached_here)}"
         pending += [other for other in reached_here if other not in pending]  # classes of its defaults
 
 
@@ -196,11 +196,11 @@ def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapp
         code = code.replace(co_consts=tuple(float32(c) for c in code.co_consts))
     names = {name: dress(value) for name, value in _used_globals(function).items()} | dict(others or {})
     keywords = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-    given = function.__kwdefaults__ or {}
+    keyword_defaults = function.__kwdefaults__ or {}
     defaults = function.__defaults__ or ()
-    if all(name in given for name in keywords):  # Numba loses those that a call leaves out; positional ones it keeps
+    if all(name in keyword_defaults for name in keywords):  # Numba loses those that a call leaves out
         code = code.replace(co_argcount=code.co_argcount + len(keywords), co_kwonlyargcount=0)
-        defaults += tuple(given[name] for name in keywords)
+        defaults += tuple(keyword_defaults[name] for name in keywords)
     dressed_defaults = tuple(dress(value) for value in defaults)
     made = types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, dressed_defaults)
     made.__qualname__ = _unique_name(function, dtype, inline)
@@ -341,6 +341,6 @@ def _before_numba() -> None:
 
     # Numba imports SciPy to know whether it can use BLAS in `numpy.cov`: 128 modules, an eighth of the start of a run
     with suppress(AttributeError):
-        linalg.ensure_blas, found = no_blas, linalg.ensure_blas
+        linalg.ensure_blas, ensure_blas = no_blas, linalg.ensure_blas
         import_module("numba.np.arraymath")
-        linalg.ensure_blas = found
+        linalg.ensure_blas = ensure_blas
