@@ -108,7 +108,7 @@ class Runs:
                     run(ShownRun(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots))
             numbers = tally.summary()
             guard = sim.engine.stages.guard
-            failure = guard.failure
+            failure = sim.engine.world.state.failure
             if guard.discarded and not failure:
                 failure = f"{counted(guard.discarded, 'vehicle')} removed: the state was not finite (on_nan: remove)"
             if autopilots is not None:  # the final status of each, and its link errors

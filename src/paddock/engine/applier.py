@@ -69,7 +69,8 @@ class Applier:
     @property
     def version(self) -> tuple[int, ...]:
         """Changes with vehicles, overrides and autopilots: an action checked at another version is checked again."""
-        return self._changes, *self.world.version, self.claims.autopilots.joins
+        world = self.world
+        return self._changes, world.epoch, world.state.roster_version, self.claims.autopilots.joins
 
     # looking up, from any thread -------------------------------------------------------------------------------------
 

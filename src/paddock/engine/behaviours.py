@@ -326,7 +326,7 @@ class FleetBehaviour:
         if fleet.n == 0:
             self.broken = []
             return None
-        whole, rows = world.fleets[fleet.name], None if among is None else among[1]
+        whole, rows = world.state.fleets[fleet.name], None if among is None else among[1]
         places = None  # of these vehicles in the order of all members of the fleet; None: each at its row
         if among is not None or not whole.in_order:
             places = whole.ranks if rows is None else whole.ranks[rows]

@@ -61,7 +61,8 @@ class ClockThread:
 
     def leave(self, idle_service: bool = False) -> None:
         """End to drive."""
-        self.notify()
+        for listener in self.listeners:
+            listener()
         self._owner = None
         self._lock.release()
         if not idle_service and (self._requests or self._looks):  # its loop serves what has arrived meanwhile

@@ -108,12 +108,11 @@ class Engine:
         """Advance by that many ticks, prepared if need be; NotFiniteError if `on_nan: stop` ends the run."""
         if not (self._prepared and self._compiled):
             self._make_ready()
-        guard = self.stages.guard
-        if guard.failure:
-            guard.look_again()
+        if self.world.state.failure:
+            self.stages.guard.look_again()
         self.stages.pipeline.advance(ticks)
-        if guard.failure:
-            raise NotFiniteError(f"the run has ended: {guard.failure}")
+        if self.world.state.failure:
+            raise NotFiniteError(f"the run has ended: {self.world.state.failure}")
 
     def _make_ready(self, progress: Progress | None = None) -> None:
         if not self._prepared:
@@ -181,7 +180,7 @@ class Engine:
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
             draft.applier.prepare_queued(draft.mailbox.queued)
-            if self.scenario.on_nan == "stop" and not draft.stages.guard.failure:
+            if self.scenario.on_nan == "stop" and not draft.world.state.failure:
                 draft.stages.guard.move.refuse_diverging()
         draft._prepared = True
         return PreparedRun("restore", draft, made_for)

@@ -235,8 +235,11 @@ class FleetControl:
 
     def run(
         self, world: World, poses: PoseBlocks, dt: float, report_lost: ReportLost, heard: HeardBlocks | None = None
-    ) -> None:
-        """Run the fleet's own rule for vehicles without an override, then each batch."""
+    ) -> Iterable[tuple[int, str]]:
+        """Run the fleet's own rule for vehicles without an override, then each batch.
+
+        Return row and reason of vehicles whose decision is not finite.
+        """
         fleet, overridden = self._fleet, self._overridden
         if self.behaviour is not None:
             held = np.take(fleet.command, overridden, axis=1) if len(overridden) else None
@@ -244,15 +247,18 @@ class FleetControl:
             report_lost(fleet.name, lost)
             if held is not None:
                 fleet.command[:, overridden] = held
+        if not self.groups:
+            self._batches.clear()
+            return () if self.behaviour is None or not self.behaviour.broken else self._broken()
         for batch in self._current_batches():
             lost = batch.run(world, poses, dt, heard)
             if batch.behaviour.target is not None or not batch.reported:
                 batch.reported = True
                 for number in batch.numbers:
                     report_lost(f"{fleet.name} {number}", lost)
+        return self._broken()
 
-    def broken(self) -> Iterator[tuple[int, str]]:
-        """Yield row and reason of vehicles whose last decision was not finite."""
+    def _broken(self) -> Iterator[tuple[int, str]]:
         if self.behaviour is not None and self.behaviour.broken:
             marks = self.marks()
             yield from ((row, why) for row, why in self.behaviour.broken if marks[row] == OWN)

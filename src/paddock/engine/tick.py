@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
@@ -251,21 +250,21 @@ class BehaveStage:
         rate = max(1, round(self.world.clock.rate / self.period))
         renew = (tick // self.period) % rate == 0  # places of relays, once per second
         heard = RadioSenses(self.radio, self.poses, tick, renew) if self.radio.active else None
-        report_lost = partial(self._report_lost, tick)
         for program in self.programs.values():
             if program.control.acts:
-                program.control.run(self.world, self.poses, dt, report_lost, heard)
-                for row, detail in program.control.broken():  # the tick ends with these alarms
-                    self.move.decisions.append((program, Alarm(1, row, NOT_FINITE, detail)))
+                for row, detail in program.control.run(self.world, self.poses, dt, self._report_lost, heard):
+                    self.move.decisions.append((program, Alarm(1, row, NOT_FINITE, detail)))  # the tick ends with these
 
-    def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
+    def _report_lost(self, subject: str, lost: str | None) -> None:
         reported = self.world.state.lost_targets
         if lost is None:
             if subject in reported:
                 reported.remove(subject)
         elif subject not in reported:
             insort(reported, subject)
-            self.events.report(tick, "target_lost", subject.partition(" ")[0], f"{lost!r} is no longer there")
+            self.events.report(
+                self.world.clock.tick, "target_lost", subject.partition(" ")[0], f"{lost!r} is no longer there"
+            )
 
 
 @dataclass(eq=False, repr=False)
@@ -330,7 +329,7 @@ class MoveStage:
                     raise PaddockError(f"the saved state of {name!r} cannot be continued: {after} {alarm.detail}")
 
     def _move(self, ticks: int) -> list[tuple[FleetProgram, Alarm]]:
-        environment, rate = self.world.environment, self.world.clock.rate
+        environment, rate = self.world.state.environment, self.world.clock.rate
         raised: list[tuple[FleetProgram, Alarm]] = []
         for program in self.programs.values():
             if alarms := program.move(ticks, environment, rate):
@@ -357,11 +356,6 @@ class GuardStage:
     on_nan: str
     discarded: int = 0  # vehicles removed since the last reset
     name = "guard"
-
-    @property
-    def failure(self) -> str:
-        """Why the run has ended."""
-        return self.world.state.failure
 
     def due(self, tick: int) -> int:
         """Return this tick after an alarm, and once the run has ended."""
@@ -393,14 +387,14 @@ class GuardStage:
         if broken and self.on_nan == "remove":
             self.discarded += len(broken)
             self.applier.discard(np.array([number for _, number, _ in broken], np.int64), at)
-        elif broken and not self.failure:
+        elif broken and not self.world.state.failure:
             vehicle, _, alarm = broken[0]
             what = f"the state of {vehicle!r} is not finite" if alarm.kind == NOT_FINITE else f"{vehicle!r} failed"
             self.world.state.failure = f"{what} at tick {at}: {alarm.detail}"
 
     def look_again(self) -> None:
         """Let a run that has ended continue if all is finite: the vehicle was removed, placed or overridden."""
-        if self.failure and all(program.finite for program in self.programs.values()):
+        if self.world.state.failure and all(program.finite for program in self.programs.values()):
             self.world.state.failure = ""
 
 

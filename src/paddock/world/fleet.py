@@ -89,7 +89,8 @@ class Fleet:
         self.command_fields = command
         self.single = single  # one vehicle with the fleet's own name, instead of name[0], name[1], ...
         self._rows, self._ranks = NO_ROWS, NO_ROWS  # rows in the order of members, and the place of each row in it
-        self._ordered: tuple[Any, ...] = ()  # members and rows for which they hold
+        self._ordered: NDArray[Any] | None = None  # members, and their number, for which these hold
+        self._ordered_n = 0
         self._in_order = True
         self.bring_back: Callable[[], None] | None = None  # set while a GPU holds a newer state than these tables
         self.command_changed = True  # since a mirror of the commands last cleared this
@@ -129,19 +130,22 @@ class Fleet:
     @property
     def rows(self) -> Ints:
         """All rows (n,) in the order of their members, read-only; ascending unless rows have been permuted."""
-        self._find_order()
+        if self._ordered is not self.tables["members"] or self._ordered_n != self.n:
+            self._find_order()
         return self._rows
 
     @property
     def in_order(self) -> bool:
         """Whether the rows are in the order of their members: False once rows have been permuted."""
-        self._find_order()
+        if self._ordered is not self.tables["members"] or self._ordered_n != self.n:
+            self._find_order()
         return self._in_order
 
     @property
     def ranks(self) -> Ints:
         """The place of each row in `rows`, (n,), read-only."""
-        self._find_order()
+        if self._ordered is not self.tables["members"] or self._ordered_n != self.n:
+            self._find_order()
         return self._ranks
 
     def by_key(self, table: NDArray[Any]) -> NDArray[Any]:
@@ -150,10 +154,8 @@ class Fleet:
 
     def _find_order(self) -> None:
         """Find the order of the rows, once after each change."""
-        members = self.tables["members"]
-        if self._ordered and self._ordered[0] is members and self._ordered[1] == self.n:
-            return
-        self._ordered, present = (members, self.n), members[: self.n]
+        self._ordered, self._ordered_n = self.tables["members"], self.n
+        present = self._ordered[: self.n]
         self._in_order = bool((present[1:] > present[:-1]).all())
         self._rows = np.arange(self.n) if self._in_order else np.argsort(present, kind="stable")
         self._ranks = self._rows if self._in_order else np.argsort(self._rows, kind="stable")
@@ -180,7 +182,7 @@ class Fleet:
         self.next_member += len(ids)
         self.state[:, rows] = state
         self.tables["ids"][rows] = ids
-        self.tables["members"][rows], self._ordered = members, ()
+        self.tables["members"][rows], self._ordered = members, None
         self.tables["streams"][rows] = stream_ids(self.name, members)
         return rows
 
@@ -188,7 +190,7 @@ class Fleet:
         """Keep only these rows, in their order."""
         _ = (self.state, self.command)
         keep(self, VEHICLE, rows)
-        self._ordered = ()
+        self._ordered = None
 
     def row_of(self, member: int) -> int | None:
         """Return the row of a member number; None if it has been removed."""

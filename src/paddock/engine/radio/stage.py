@@ -93,6 +93,7 @@ class RadioStage:
         damaged: DamagedRows = tuple,
     ) -> None:
         self.scenario, self.settings = scenario, scenario.radio
+        self.active = self.settings is not None
         self.section = messages_section(scenario)
         self.world, self.programs, self.events, self._poses = world, programs, events, poses
         rate = 1.0 if self.settings is None else self.settings.rate
@@ -158,11 +159,6 @@ class RadioStage:
     def interval(self) -> float:
         """Time from one update of the links to the next, s."""
         return self.period / self.world.clock.rate
-
-    @property
-    def active(self) -> bool:
-        """Whether the scenario has radio."""
-        return self.settings is not None
 
     @property
     def roster(self) -> RadioRoster:
