@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+import paddock
 from paddock.compute.threads import SERIAL_BELOW
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.world.archive import unpack
+from paddock.world.columns import columns_of
 
 Load = Callable[..., Simulation]
 CAR = {"name": "red", "model": "car.kinematic", "speed": 5}
@@ -114,6 +118,11 @@ def test_unknown_names(load: Load, target: Any, inputs: dict[str, Any], message:
         ("scouts", {"vx": np.zeros((4, 1))}, "input 'vx' of 'scouts' must have shape (4,), not (4, 1)"),
         ("scouts", {"vx": [0, 0, np.nan, 0]}, "input 'vx' of 'scouts' has values that are not finite"),
         ("scouts", {"vx": ["a", "b", "c", "d"]}, "input 'vx' of 'scouts' must be an array of numbers"),
+        ("scouts", {"vx": [10**400, 0, 0, 0]}, "input 'vx' of 'scouts' must be an array of numbers"),
+        ("scouts", {"vx": 1e12}, "scouts: input 'vx' must lie in -10000 to 10000 m/s, not 1e+12"),
+        ("scouts[1]", {"vx": -(10**12)}, "scouts[1]: input 'vx' must lie in -10000 to 10000 m/s, not -1e+12"),
+        ("scouts", {"vx": np.full(4, 1e12)}, "scouts: input 'vx' must lie in -10000 to 10000 m/s, not 1e+12"),
+        ("scouts", {"vx": [0, 0, 1, -1e12]}, "scouts: input 'vx' must lie in -10000 to 10000 m/s, not -1e+12"),
         ("scouts", {"vx": [[1], [1, 2], 3, 4]}, "input 'vx' of 'scouts' must be an array of numbers"),
     ],
 )
@@ -122,6 +131,42 @@ def test_invalid_input_values_are_refused(load: Load, target: str, inputs: dict[
     with pytest.raises(InvalidValueError) as caught:
         sim.command(target, **inputs)
     assert str(caught.value) == message
+
+
+def unlimited_inputs(sim: Simulation) -> Iterator[tuple[str, str]]:
+    """Yield the inputs without a range of their own."""
+    for name, program in sim.engine.programs.items():
+        for column in columns_of(program.model.command):
+            if not column.choices and not (np.isfinite(column.low) and np.isfinite(column.high)):
+                yield name, column.name
+
+
+@pytest.mark.parametrize("via", [None, "radio"])
+def test_a_run_restores_the_largest_inputs_that_it_accepts(via: str | None) -> None:
+    models, radio = ("rover", "point", "quad", "prop.cone"), {"stations": [{"name": "base", "position": [0, 0, 5]}]}
+    places = [{"name": f"v{k}", "model": model, "pose": [20 * k, 0, 20, 0]} for k, model in enumerate(models)]
+    carried = {} if via is None else {"via": via, "radio": "default"}
+    scenario = {
+        "clock": {"rate": 100},
+        "radio": radio,
+        "contact": {},
+        "vehicles": [place | carried for place in places],
+    }
+    with paddock.load(scenario) as sim:
+        sim.step(30)
+        inputs = list(unlimited_inputs(sim))
+        assert {name for name, _ in inputs} == {"v0", "v1", "v2", "v3"}
+        for name, column in inputs:
+            with pytest.raises(
+                InvalidValueError, match=f"{name}: input '{column}' must lie in .*, not 1e[+]12$"
+            ) as caught:
+                sim.command(name, **{column: 1e12})
+            sim.command(name, **{column: float(re.findall(r"to ([0-9.e+]+)", str(caught.value))[0])})
+        sim.engine.applier.run(sim.tick)
+        tree = unpack(sim.save())
+        latched = tree["radio"]["packets"]["values"] if via else tree["fleets"]["v2"]["tables"]["command"]
+        assert np.nanmax(latched) >= 1e6
+        sim.restore(sim.save())
 
 
 def test_nothing_is_half_applied(load: Load) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from waiting_actions import MISSION, ORDERS, post_actions
 
 import paddock
 from paddock.engine.simulation import Simulation
@@ -95,9 +96,10 @@ def models(load: Load) -> Simulation:
 
 
 def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield every value of a tree with its path; of lists the first only."""
+    """Yield every value of a tree with its path; of lists the first only, except for queued actions."""
     yield path, tree
-    inner = tree.items() if isinstance(tree, dict) else list(enumerate(tree))[:1] if isinstance(tree, list) else ()
+    shown = None if path[-1:] == ("queue",) else 1
+    inner = tree.items() if isinstance(tree, dict) else list(enumerate(tree))[:shown] if isinstance(tree, list) else ()
     for key, value in inner:
         yield from leaves(value, (*path, key))
 
@@ -134,10 +136,12 @@ def one_changed(values: np.ndarray, number: float) -> np.ndarray:
     return copied
 
 
-def crafted(tree: dict[str, Any], every: int, offset: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield one of `every` states with one wrong value, one field less or one more."""
+def crafted(tree: dict[str, Any], every: int, offset: int, part: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield one of `every` states with one wrong value, one field less or one more, in a part of the state if given."""
     count = 0
     for path, value in list(leaves(tree))[1:]:
+        if part and path[0] != part:
+            continue
         for other in [*wrong(value), "missing", "more"]:
             count += 1
             if count % every != offset:
@@ -157,11 +161,11 @@ def crafted(tree: dict[str, Any], every: int, offset: int) -> Iterator[tuple[str
             yield f"{'/'.join(map(str, path))}: {other!s:.40}", changed
 
 
-def attack(sim: Simulation, every: int, offset: int, steps: int = 30) -> tuple[int, int]:
+def attack(sim: Simulation, every: int, offset: int, steps: int = 30, part: str = "") -> tuple[int, int]:
     """Restore crafted states; return how many were refused and how many accepted."""
     valid = sim.save()
     before, refused, accepted = sim.state_hash(), 0, 0
-    for what, tree in crafted(unpack(valid), every, offset):
+    for what, tree in crafted(unpack(valid), every, offset, part):
         try:
             blob = pack(tree)
         except PaddockError:
@@ -199,6 +203,16 @@ def test_crafted_states_of_behaviours_and_sensors(load: Load, offset: int) -> No
 def test_crafted_states_of_a_mission(every: int, offset: int) -> None:
     refused, accepted = attack(mission(), every, offset, steps=4)
     assert refused > 2 * accepted > 0
+
+
+@pytest.mark.parametrize(("name", "scenario"), [("orders", ORDERS), ("mission", MISSION)])
+@pytest.mark.parametrize("offset", parts(24))
+def test_crafted_actions_are_refused_or_applied(name: str, scenario: dict[str, Any], offset: int) -> None:
+    with paddock.load(scenario) as sim:
+        sim.step(60)
+        post_actions(sim, name)
+        refused, accepted = attack(sim, 24, offset, steps=3, part="mailbox")
+    assert refused > accepted > 0
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.engine.actions import ActionLog, CommandAction, EventAction, Mailbox, Posted, RemoveAction, SpawnAction
+from paddock.engine.actions import (
+    KINDS,
+    ActionLog,
+    CommandAction,
+    EventAction,
+    FrameAction,
+    Mailbox,
+    MissionAction,
+    OverrideAction,
+    PacketAction,
+    PlaceAction,
+    Posted,
+    RadioAction,
+    RemoveAction,
+    SpawnAction,
+    Valid,
+    declared,
+)
 from paddock.engine.events import KEPT, EventLog
 from paddock.engine.run_state import Run
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.world.archive import pack, unpack
 from paddock.world.columns import Environment, defaults_of
 from paddock.world.state import load, save
@@ -73,12 +90,88 @@ def test_saved_mailboxes_do_not_depend_on_earlier_actions() -> None:
         SpawnAction({"model": "quad", "pose": [0, 0, 1]}),
         RemoveAction(7),
         EventAction("a", "b", "c"),
+        PlaceAction("red", [1.0, 2, 3.0, 0.5], 2.0),
+        FrameAction("camera", "red", [0.1, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], True),
+        OverrideAction(["red", 7], {"name": "hold", "options": {}}),
+        OverrideAction(3, None),
+        MissionAction("add_task", {"name": "more", "point": {"at": [1, 2]}}),
+        RadioAction("jammer", {"name": "noise", "on": True}),
+        PacketAction("red", "base", 100, 8, 1, 5),
     ],
 )
 def test_actions_survive_as_plain_values(action: object) -> None:
     posted = Posted(5, 9, action, "me")
     again = Posted.from_tree(unpack(pack(posted.to_tree())))
     assert again == posted and again.action == action and again.source == "me"
+
+
+CONTROL = {"target": "a", "inputs": {"vx": 1.0}, "timeout": None}
+FRAME = {"name": "camera", "parent": "world", "position": [0, 0, 0], "quaternion": [0, 0, 0, 1], "moving": False}
+INVALID = [
+    ("control", CONTROL | {"inputs": [1]}, "inputs: is not a mapping of names to numbers or arrays"),
+    ("control", CONTROL | {"inputs": None}, "inputs: is not a mapping"),
+    ("control", CONTROL | {"inputs": {"vx": {"a": 1}}}, "inputs: is not a mapping"),
+    ("control", CONTROL | {"inputs": {"\x1b[31m": 1.0}}, "inputs: is not a mapping"),
+    ("control", CONTROL | {"target": ["a"]}, "target: is not a name, an id or an array of ids"),
+    ("control", {"target": "a"}, "inputs: is missing"),
+    ("control", CONTROL | {"\x1b": 1}, r"\\x1b: is unknown; valid: target, inputs, timeout"),
+    *(
+        ("control", CONTROL | {"timeout": timeout}, r"timeout: is not a number > 0 and <= 1e\+06, or none")
+        for timeout in ("x", float("nan"), float("inf"), 1e300, 0, -1.0, 10**400)
+    ),
+    ("frame", FRAME | {"name": ["a"]}, "name: is not a name"),
+    ("frame", FRAME | {"parent": []}, "parent: is not a name"),
+    ("frame", FRAME | {"position": 7}, "position: is not 3 finite numbers"),
+    ("frame", FRAME | {"quaternion": [0, 0, 0, "x"]}, "quaternion: is not 4 finite numbers"),
+    ("frame", FRAME | {"moving": 3}, "moving: is not a flag"),
+    ("radio", {"verb": [], "arguments": {}}, "verb: is not one of jammer, spoofer, send, allocate"),
+    ("radio", {"verb": "send", "arguments": None}, "arguments: is not a mapping"),
+    ("radio", {"verb": "send"}, "arguments: is missing"),
+    ("radio", {"verb": "jammer", "arguments": [1]}, "arguments: is not a mapping"),
+    ("mission", {"verb": ["a"], "arguments": {}}, "verb: is not printable text"),
+    ("order", {"target": None, "behaviour": "hold"}, "target: is not a name, an id, or names and ids"),
+    ("order", {"target": "a", "behaviour": ["hold"]}, "behaviour: is not a name or a mapping"),
+    ("place", {"target": "a", "pose": None}, "pose: is not a list or array of numbers"),
+    ("place", {"target": "a", "pose": [0, 0, 0, 0], "speed": "x"}, "speed: is not a number or an array"),
+    ("remove", {"target": None}, "target: is not a name or an id"),
+    ("spawn", {"entry": [1]}, "entry: is not a mapping"),
+    ("report", {"kind": ["a"], "subject": "a"}, "kind: is not printable text"),
+    ("report", {"kind": "\x1b[31m", "subject": "a"}, "kind: is not printable text"),
+    ("report", {"kind": "a", "subject": {"x": 1}}, "subject: is not text"),
+    ("report", {"kind": "a", "subject": "a", "detail": 3}, "detail: is not text"),
+    (
+        "packet",
+        {"source": "a", "to": "b", "bits": 1.5, "header_bits": 0, "retries": 0, "queue": 1},
+        "bits: is not a whole",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "action", "message"), INVALID)
+def test_a_queued_action_with_an_invalid_field_is_refused_with_its_path(
+    kind: str, action: dict[str, object], message: str
+) -> None:
+    entry = {"tick": 0, "sequence": 1, "source": "eve", "kind": kind, "action": action}
+    with pytest.raises(InvalidValueError, match=rf"^mailbox\.queue\[0\]\.action\.{message}"):
+        load(run().state, save(run().state) | {"mailbox": {"queue": [entry]}})
+
+
+@pytest.mark.parametrize("change", [{"tick": -1}, {"tick": 2**63}, {"sequence": 1.0}, {"source": 5}])
+def test_a_queued_action_with_an_invalid_member_is_refused_with_its_path(change: dict[str, object]) -> None:
+    entry = Posted(5, 9, RemoveAction(7)).to_tree() | change
+    with pytest.raises(InvalidValueError, match=rf"^mailbox\.queue\[0\]\.{next(iter(change))}: is not "):
+        load(run().state, save(run().state) | {"mailbox": {"queue": [entry]}})
+
+
+def test_every_field_of_an_action_is_declared() -> None:
+    for kind in KINDS.values():
+        assert all(isinstance(valid, Valid) for valid in declared(kind).values())
+
+
+def test_a_kind_of_an_event_is_printable() -> None:
+    book = EventLog(run())
+    book.report(1, "\x1b[31m", "a")
+    assert book.since()[0].kind == r"\x1b[31m"
 
 
 def test_an_unknown_kind_of_action_is_refused() -> None:

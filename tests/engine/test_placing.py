@@ -123,6 +123,10 @@ def test_a_recording_has_the_placement(load: Load, tmp_path: Path) -> None:
         (("red", [1e12, 0, 0, 0]), "vehicles are placed within"),
         (("red", [0, 0, -0.5, 0]), "vehicles are placed at or above the ground, z >= 0 m, not -0.5"),
         (("birds", [[0, 0, 0, 0]] * 2 + [[0, 0, -3, 0]]), "z >= 0 m, not -3"),
+        (("red", [0, 0, 0, 1e300]), r"^yaw of 'red' must lie in -10000 to 10000 rad, not 1e\+300$"),
+        (("red", [0, 0, 0, -np.inf]), "^yaw of 'red' must be finite, not -inf$"),
+        (("red", [0, 0, 0, 10**400]), "^'red' is placed at x, y, z"),
+        (("birds", [[0, 0, 5, 0]] * 2 + [[0, 0, 5, -2e4]]), r"^yaw of 'birds\[2\]' must lie in .* rad, not -20000$"),
         (("red", [0, 0, 0, 0], 1e9), "the speed is at most 10000 m/s"),
     ],
 )

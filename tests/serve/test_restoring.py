@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asked import ask
+from waiting_actions import ACTIONS, MISSION, ORDERS, post_actions
 
 import paddock
 from paddock.errors import PaddockError
@@ -36,23 +37,24 @@ PILOTS: dict[str, Any] = {
     "vehicles": [{"name": "cart", "model": "rover", "preset": "skid"}],
     "sitl": {"pilots": [{"vehicles": "cart", "mission": [[0, 20, 0], [15, 20, 0]]}]},
 }
-SCENARIOS = {"radio": RADIO, "race": RACE, "autopilots": PILOTS}
+SCENARIOS = {"radio": RADIO, "race": RACE, "autopilots": PILOTS, "orders": ORDERS, "mission": MISSION}
 
 
 @contextmanager
-def served(scenario: dict[str, Any]) -> Iterator[LiveSource]:
-    """A simulation with handlers of operations but without a hub."""
-    with paddock.load(scenario) as sim:
+def served(name: str) -> Iterator[LiveSource]:
+    """A simulation after 60 ticks, with handlers of operations but without a hub, and with actions that wait."""
+    with paddock.load(SCENARIOS[name]) as sim:
         source = LiveSource(sim, limits=ClientLimits())
         source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
+        sim.step(60)
+        post_actions(sim, name)
         yield source
         source.detach()
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_client_restores_its_own_state(name: str) -> None:
-    with served(SCENARIOS[name]) as source:
-        source.sim.step(60)
+    with served(name) as source:
         saved, before = ask(source, "save"), ask(source, "state_hash")
         source.sim.step(40)
         later = ask(source, "state_hash")
@@ -60,6 +62,7 @@ def test_a_client_restores_its_own_state(name: str) -> None:
         assert ask(source, "state_hash") == before != later
         source.sim.step(40)
         assert ask(source, "state_hash") == later
+        assert not [event for event in source.sim.events.since() if event.kind == "refused"]
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -109,10 +112,11 @@ def mutated(value: Any, rng: np.random.Generator) -> Any:
     return choices[rng.integers(len(choices))]
 
 
-def attack(source: LiveSource, count: int, seed: int) -> tuple[int, int]:
-    """Restore mutated states; return how many were refused and how many accepted."""
+def attack(source: LiveSource, count: int, seed: int, part: str = "") -> tuple[int, int]:
+    """Restore states with a mutation, of one part if given; return how many were refused and how many accepted."""
     rng, valid = np.random.default_rng(seed), ask(source, "save")
     before, paths = ask(source, "state_hash"), list(places(unpack(valid)))
+    paths = [path for path in paths if not part or path[0] == part]
     refused = accepted = 0
     for _ in range(count):
         tree = unpack(valid)
@@ -147,7 +151,15 @@ def attack(source: LiveSource, count: int, seed: int) -> tuple[int, int]:
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize(("count", "seed"), [(40, 0), pytest.param(7000, 1, marks=pytest.mark.soak)])
 def test_mutated_states_are_refused_or_run(name: str, count: int, seed: int) -> None:
-    with served(SCENARIOS[name]) as source:
-        source.sim.step(60)
+    with served(name) as source:
         refused, accepted = attack(source, count, seed)
     assert refused > accepted > 0
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.parametrize(("count", "seed"), [(40, 0), pytest.param(7000, 1, marks=pytest.mark.soak)])
+def test_mutated_actions_are_refused_or_run(name: str, count: int, seed: int) -> None:
+    """Each action is due within three ticks: it is applied, or its refusal is an event."""
+    with served(name) as source:
+        refused, accepted = attack(source, count, seed, "mailbox")
+    assert min(refused, accepted) > count // 10

@@ -6,16 +6,17 @@ Everything that changes a run from outside is an action: mailbox, log and record
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, printable
 from paddock.radio.settings import MOST_BITS, MOST_RETRIES
-from paddock.world.archive import typed
-from paddock.world.parts import part, plain
+from paddock.world.parts import LONGEST_TEXT, NEVER_LARGER, part, plain
 
 if TYPE_CHECKING:
     from paddock.engine.run_state import Run
@@ -27,6 +28,98 @@ MOST_WAITING = 100_000  # limit of queued actions
 NEXT_TICK = 0  # due tick of an action that is applied at the next tick
 BYTES_KEPT = 256 * 2**20  # size limit of the log in memory. A longer run needs a recording to be replayed
 ENTRY_BYTES = 1024  # estimated size of a log entry without its arrays
+LONGEST_TIMEOUT = 1e6  # of a command, s of simulated time
+LONGEST_NAME = 1000  # of inputs, verbs and kinds, in characters
+RADIO_VERBS = ("jammer", "spoofer", "send", "allocate")
+
+
+class Valid(NamedTuple):
+    """What a field of an action holds, e.g. `Annotated[str, Valid("a name", is_name)]`."""
+
+    what: str  # a refused value "is not ..."
+    holds: Callable[[Any], bool]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and (isinstance(value, float) or abs(value) <= NEVER_LARGER)
+
+
+def _is_finite(value: Any) -> bool:
+    return _is_number(value) and isfinite(value)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_NAME
+
+
+def _is_fields(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
+def _is_inputs(value: Any) -> bool:
+    if not _is_fields(value) or not all(map(_is_label, value)):
+        return False
+    return all(
+        _is_number(given) or _is_array(given) or (isinstance(given, list) and all(map(_is_number, given)))
+        for given in value.values()
+    )
+
+
+def _is_pose(value: Any) -> bool:
+    if not isinstance(value, list | tuple):
+        return _is_array(value)
+    return all(map(_is_number, value)) or all(
+        isinstance(row, list | tuple) and all(map(_is_number, row)) for row in value
+    )
+
+
+def _whole(most: int) -> Valid:
+    return Valid(f"a whole number from 0 to {most}", lambda value: type(value) is int and 0 <= value <= most)
+
+
+def _numbers(count: int) -> Valid:
+    return Valid(
+        f"{count} finite numbers",
+        lambda value: isinstance(value, list | tuple) and len(value) == count and all(map(_is_finite, value)),
+    )
+
+
+FIELDS = Valid("a mapping of names", _is_fields)
+NAME = Valid("a name", _is_name)
+LABEL = Valid(f"printable text of 1 to {LONGEST_NAME} characters", _is_label)
+TEXT = Valid("text", _is_name)
+ONE = Valid("a name or an id", lambda value: _is_name(value) or _is_id(value))
+VEHICLES = Valid(
+    "a name, an id or an array of ids",
+    lambda value: ONE.holds(value) or (_is_array(value) and value.dtype.kind in "iu"),
+)
+LISTED = Valid(
+    "a name, an id, or names and ids",
+    lambda value: VEHICLES.holds(value) or (isinstance(value, list | tuple) and all(map(ONE.holds, value))),
+)
+TIMEOUT = Valid(
+    f"a number > 0 and <= {LONGEST_TIMEOUT:g}, or none",
+    lambda value: value is None or (_is_number(value) and 0 < value <= LONGEST_TIMEOUT),
+)
+POSTED = {
+    "tick": _whole(NEVER_LARGER),
+    "sequence": _whole(NEVER_LARGER),
+    "source": TEXT,
+    "action": FIELDS,
+}
+"""What the members of a saved action hold, beside its kind."""
 
 
 class Action:
@@ -43,59 +136,61 @@ class Action:
 class CommandAction(Action, saved_as="control"):
     """New values for inputs of one vehicle (floats) or of vehicles of one fleet (floats or arrays of that length)."""
 
-    target: str | int | NDArray[np.int64]  # a name, an id, or ids of one fleet
-    inputs: Mapping[str, Any]
-    timeout: float | None = None  # simulated s until the failsafe; None: the timeout of the vehicle's entry
+    target: Annotated[str | int | NDArray[np.int64], VEHICLES]  # a name, an id, or ids of one fleet
+    inputs: Annotated[Mapping[str, Any], Valid("a mapping of names to numbers or arrays", _is_inputs)]
+    timeout: Annotated[float | None, TIMEOUT] = None  # simulated s until the failsafe; None: that of the entry
 
 
 @dataclass(frozen=True)
 class SpawnAction(Action, saved_as="spawn"):
     """A new fleet, given as a `vehicles` entry of a scenario, or more vehicles for an existing one."""
 
-    entry: Mapping[str, Any]
+    entry: Annotated[Mapping[str, Any], FIELDS]
 
 
 @dataclass(frozen=True)
 class RemoveAction(Action, saved_as="remove"):
     """Remove a vehicle or a fleet."""
 
-    target: str | int
+    target: Annotated[str | int, ONE]
 
 
 @dataclass(frozen=True)
 class PlaceAction(Action, saved_as="place"):
     """Move a vehicle to a pose as if it had started there: x, y, z (m), yaw (rad), speed (m/s); a fleet to (n, 4)."""
 
-    target: str | int
-    pose: Sequence[Any] | NDArray[np.float64]
-    speed: Any = 0.0
+    target: Annotated[str | int, ONE]
+    pose: Annotated[Sequence[Any] | NDArray[np.float64], Valid("a list or array of numbers", _is_pose)]
+    speed: Annotated[Any, Valid("a number or an array", lambda value: _is_number(value) or _is_pose(value))] = 0.0
 
 
 @dataclass(frozen=True)
 class FrameAction(Action, saved_as="frame"):
     """Place a named frame in another one: position (m) and quaternion (x, y, z, w)."""
 
-    name: str
-    parent: str
-    position: Sequence[float]
-    quaternion: Sequence[float]
-    moving: bool = False
+    name: Annotated[str, NAME]
+    parent: Annotated[str, NAME]
+    position: Annotated[Sequence[float], _numbers(3)]
+    quaternion: Annotated[Sequence[float], _numbers(4)]
+    moving: Annotated[bool, Valid("a flag", lambda value: isinstance(value, bool))] = False
 
 
 @dataclass(frozen=True)
 class OverrideAction(Action, saved_as="order"):
     """Replace the behaviour of vehicles."""
 
-    target: Target
-    behaviour: Any  # a name, {name: options}, `external`: take commands, or None: the behaviour of the entry
+    target: Annotated[Target, LISTED]
+    behaviour: Annotated[
+        Any, Valid("a name or a mapping", lambda value: value is None or _is_name(value) or _is_fields(value))
+    ]  # a name, {name: options}, `external`: take commands, or None: the behaviour of the entry
 
 
 @dataclass(frozen=True)
 class MissionAction(Action, saved_as="mission"):
     """A change of the mission: a verb with its arguments in plain values."""
 
-    verb: str
-    arguments: Mapping[str, Any]
+    verb: Annotated[str, LABEL]
+    arguments: Annotated[Mapping[str, Any], FIELDS]
     section: Any = field(default=None, init=False, repr=False, compare=False)  # validated arguments; None: unchecked
 
     def validated(self, arguments: Mapping[str, Any], section: Any) -> "MissionAction":
@@ -109,37 +204,69 @@ class MissionAction(Action, saved_as="mission"):
 class RadioAction(Action, saved_as="radio"):
     """A change of the radio: a verb with its arguments in plain values."""
 
-    verb: str
-    arguments: Mapping[str, Any]
+    verb: Annotated[
+        str, Valid(f"one of {', '.join(RADIO_VERBS)}", lambda value: isinstance(value, str) and value in RADIO_VERBS)
+    ]
+    arguments: Annotated[Mapping[str, Any], FIELDS]
 
 
 @dataclass(frozen=True)
 class PacketAction(Action, saved_as="packet"):
     """A packet of a program, such as MAVLink, that goes over the radio with its size; its bytes are not logged."""
 
-    source: str  # vehicle or station
-    to: str
-    bits: int  # its size
-    header_bits: int  # added to each packet on the air
-    retries: int  # repetitions at each hop
-    queue: int  # packets of programs that wait at the radio of the source, at most
+    source: Annotated[str, NAME]  # vehicle or station
+    to: Annotated[str, NAME]
+    bits: Annotated[int, _whole(MOST_BITS)]  # its size
+    header_bits: Annotated[int, _whole(MOST_BITS)]  # added to each packet on the air
+    retries: Annotated[int, _whole(MOST_RETRIES)]  # repetitions at each hop
+    queue: Annotated[int, _whole(1024)]  # packets of programs that wait at the radio of the source, at most
 
     def __post_init__(self) -> None:
-        if not isinstance(self.source, str) or not isinstance(self.to, str) or self.source == self.to:
+        check_fields(self, "packet: ")
+        if self.source == self.to:
             raise InvalidValueError("packet: source and to are names of a vehicle and a station")
-        for name, most in (("bits", MOST_BITS), ("header_bits", MOST_BITS), ("retries", MOST_RETRIES), ("queue", 1024)):
-            value = getattr(self, name)
-            if type(value) is not int or not 0 <= value <= most:
-                raise InvalidValueError(f"packet: {name} is a whole number from 0 to {most}, not {value!r:.40}")
 
 
 @dataclass(frozen=True)
 class EventAction(Action, saved_as="report"):
     """An event with a cause outside the simulation, such as a missed wall-clock deadline."""
 
-    kind: str
-    subject: str
-    detail: str = ""
+    kind: Annotated[str, LABEL]
+    subject: Annotated[str, TEXT]
+    detail: Annotated[str, TEXT] = ""
+
+
+def check_fields(action: Action, place: str = "") -> None:
+    """Raise InvalidValueError with the name of the first field, after `place`, that does not hold what it declares."""
+    kind: type = type(action)
+    for name, valid in declared(kind).items():
+        _check(valid, getattr(action, name), f"{place}{name}")
+
+
+@cache
+def declared(kind: type) -> dict[str, Valid]:
+    """Return what each field of a class of actions holds."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {entry.name: hints[entry.name].__metadata__[0] for entry in fields(kind) if entry.init}
+
+
+@cache
+def _optional(kind: type) -> frozenset[str]:
+    return frozenset(entry.name for entry in fields(kind) if entry.default is not MISSING)
+
+
+def _check(valid: Valid, value: Any, place: str) -> None:
+    if not valid.holds(value):
+        raise InvalidValueError(f"{place}: is not {valid.what}")
+
+
+def _check_members(members: Mapping[str, Valid], tree: Mapping[str, Any], place: str, optional: frozenset[str]) -> None:
+    """Refuse a tree without a member, or with a member that does not hold what is declared; name its path."""
+    for name, valid in members.items():
+        if name in tree:
+            _check(valid, tree[name], f"{place}{name}")
+        elif name not in optional:
+            raise InvalidValueError(f"{place}{name}: is missing")
 
 
 POSTABLE = (CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction, RadioAction)
@@ -168,13 +295,25 @@ class Posted:
         }
 
     @staticmethod
-    def from_tree(tree: Mapping[str, Any]) -> "Posted":
-        """Return the action of a tree that `to_tree` made."""
-        if tree.get("kind") not in KINDS:
-            raise PaddockError(f"unknown kind of action {tree.get('kind')!r}; valid: {', '.join(KINDS)}")
-        action: Action = KINDS[tree["kind"]](**tree["action"])
-        tick, sequence = (typed(int, tree[name], f"{name} of an action") for name in ("tick", "sequence"))
-        return Posted(tick, sequence, action, typed(str, tree["source"], "source of an action"))
+    def from_tree(tree: Mapping[str, Any], path: str = "") -> "Posted":
+        """Return the action of a tree that `to_tree` made; PaddockError with the path of what is not valid."""
+        if not isinstance(tree, Mapping):
+            raise InvalidValueError(f"{path}: is not an action".removeprefix(": "))
+        name = tree.get("kind")
+        kind: type | None = KINDS.get(name) if isinstance(name, str) else None
+        if kind is None:
+            text = f"unknown kind of action {name!r:.60}; valid: {', '.join(KINDS)}"
+            raise PaddockError(f"{path}: {text}".removeprefix(": "))
+        inside = f"{path}." if path else ""
+        _check_members(POSTED, tree, inside, frozenset())
+        given, members = tree["action"], declared(kind)
+        for name in given:
+            if name not in members:
+                raise InvalidValueError(
+                    f"{inside}action.{printable(name[:60])}: is unknown; valid: {', '.join(members)}"
+                )
+        _check_members(members, given, f"{inside}action.", _optional(kind))
+        return Posted(tree["tick"], tree["sequence"], kind(**given), tree["source"])
 
 
 def _plain(value: Any) -> Any:
@@ -192,7 +331,9 @@ def queue_tree(queue: list[Posted]) -> list[dict[str, Any]]:
 
 def read_queue(trees: Any) -> list[Posted]:
     """Return the queued actions of a saved state."""
-    queue = [Posted.from_tree(tree) for tree in trees]
+    if not isinstance(trees, list):
+        raise InvalidValueError("is not a list of actions")
+    queue = [Posted.from_tree(tree, f"[{k}]") for k, tree in enumerate(trees)]
     heapq.heapify(queue)
     return queue
 

@@ -37,8 +37,6 @@ from paddock.world.fleet import Ints
 if TYPE_CHECKING:
     from paddock.engine.tick import MissionStage
 
-LONGEST_TIMEOUT = 1e6  # s of simulated time
-
 
 @dataclass(eq=False, repr=False)
 class Applier:
@@ -101,14 +99,17 @@ class Applier:
             case actions.RadioAction():
                 with self.rebuilding:
                     return self.radio.checked(action)
+        actions.check_fields(action, f"{action.saved_as}.")
         return action
 
     def checked_command(
         self, target: str | int | Ints, inputs: Mapping[str, Any], timeout: float | None = None
     ) -> actions.CommandAction:
         """Return the command with normalised values; PaddockError if the vehicle does not accept it."""
-        if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
-            raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
+        if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= actions.LONGEST_TIMEOUT):
+            raise InvalidValueError(
+                f"the timeout of a command is > 0 and <= {actions.LONGEST_TIMEOUT:g} s, not {timeout!r}"
+            )
         with self.rebuilding:
             fleet, rows = self.world.find(target)
             program = self.programs[fleet.name]
@@ -218,14 +219,20 @@ class Applier:
             self._apply_timeouts(tick)
 
     def take_up(self, posted: actions.Posted) -> None:
-        """Apply a posted action; report a refusal as an event, since the world may have changed since the posting."""
+        """Apply a posted action; report a refusal as an event, since the world may have changed since the posting.
+
+        Actions of restored states and recordings were not checked; they may fail in any way.
+        """
         by_client = posted.source and posted.checked_at and not posted.flown  # not of autopilots and recordings
         began = thread_time() if by_client else 0.0
         try:
             self.apply(posted)
-        except (PaddockError, MemoryError) as error:
-            tick = self.world.clock.tick
-            text = "not enough memory" if isinstance(error, MemoryError) else str(error)
+        except Exception as error:
+            if not isinstance(error, PaddockError | MemoryError) and (posted.checked_at or posted.flown):
+                raise
+            tick, unexpected = self.world.clock.tick, f"the {posted.action.saved_as} is not valid"
+            text = "not enough memory" if isinstance(error, MemoryError) else unexpected
+            text = str(error) if isinstance(error, PaddockError) else text
             self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
         if began:

@@ -1,19 +1,20 @@
 """Commands of vehicles: checked, held until they change, timed out in simulation time, with a failsafe; placing."""
 
 from collections.abc import Mapping
-from functools import lru_cache
-from math import isfinite
-from typing import Any
+from functools import cache, lru_cache
+from math import inf, isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from paddock.engine.actions import PlaceAction
-from paddock.engine.build import FASTEST, placed_states, refuse_below
+from paddock.engine.build import FASTEST, LARGEST_YAW, placed_states, refuse_below
 from paddock.engine.fleet_settings import VARYING
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.world.columns import FARTHEST, Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Ints
+from paddock.world.parts import largest_of, limited
 from paddock.world.world import World
 
 
@@ -35,17 +36,35 @@ def check_command(
     if program.control.acts:
         refuse_commanded_by_behaviour(program, rows)
     command, count = program.model.command, len(rows)
-    known, columns = column_index(command), columns_of(command)
+    known = _accepted(command)
     arrays = _clean_arrays(command, inputs, count) if count > 1 else {}
     values: dict[str, Any] = {}
     for name, value in inputs.items():
         if name not in known:
             raise unknown_name(f"input of {target!r}", name, known)
         clean = arrays.get(name)
-        values[name] = _checked(columns[known[name]], value, count, target) if clean is None else clean
+        values[name] = _checked(known[name], value, count, target) if clean is None else clean
     if not values:
         raise PaddockError(f"a command for {target!r} needs at least one input; valid: {', '.join(known)}")
     return values
+
+
+class Accepted(NamedTuple):
+    """An input and the values that are latched as they are; others saturate, or are refused."""
+
+    column: Column
+    low: float
+    high: float
+
+
+@cache
+def _accepted(command: type) -> dict[str, Accepted]:
+    """Return the inputs by name."""
+    accepted = {}
+    for column in columns_of(command):
+        within = limited(column)
+        accepted[column.name] = Accepted(column, *((inf, -inf) if column.choices else (within.low, within.high)))
+    return accepted
 
 
 def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[str, Floats]:
@@ -61,30 +80,40 @@ def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[
     table = np.array([inputs[name] for name in names])  # a copy: the caller may reuse its array
     if np.count_nonzero(np.isfinite(table)) < table.size:
         return {}
-    low, high = ranges
-    return dict(zip(names, np.minimum(np.maximum(table, low), high), strict=True))
+    low, high, most = ranges
+    clipped = np.minimum(np.maximum(table, low), high)
+    if most is not None and np.count_nonzero(np.abs(clipped) > most):
+        return {}
+    return dict(zip(names, clipped, strict=True))
 
 
 @lru_cache(maxsize=512)
-def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | None:
-    """Return the lowest and highest values (k, 1) of these inputs; None if one is unknown or an enumeration."""
+def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats, Floats | None] | None:
+    """Return the lowest and highest values (k, 1) of these inputs, and the largest magnitudes beyond which a value
+    is refused (None: all lie within); None if an input is unknown or an enumeration.
+    """
     known, columns = column_index(command), columns_of(command)
     if not names or any(name not in known or columns[known[name]].choices for name in names):
         return None
     ranged = [columns[known[name]] for name in names]
-    return np.array([[column.low] for column in ranged]), np.array([[column.high] for column in ranged])
+    rows = np.array([[column.low, column.high, largest_of(column)] for column in ranged])
+    low, high, most = rows[:, :1], rows[:, 1:2], rows[:, 2:]
+    return low, high, most if (np.maximum(np.abs(low), np.abs(high)) > most).any() else None
 
 
-def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
-    if type(value) is float and isfinite(value) and not column.choices:
-        low, high = column.low, column.high
-        return low if value < low else high if value > high else value
+def _checked(accepted: Accepted, value: Any, count: int, target: str | int | Ints) -> Any:
+    column, low, high = accepted
+    if type(value) is float:
+        if low <= value <= high:
+            return value
+        if low == column.low and high == column.high and isfinite(value):  # saturates, as a real actuator does
+            return low if value < low else high
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, np.ndarray | list | tuple):
         try:
             array = np.array(value, dtype=np.float64)  # a copy: the caller may reuse its array
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValueError(f"input {column.name!r} of {target!r} must be an array of numbers") from None
         if array.shape != (count,):
             raise InvalidValueError(
@@ -94,12 +123,15 @@ def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -
             raise InvalidValueError(f"input {column.name!r} of {target!r} has values that are not finite")
         if column.choices and not np.isin(array, range(len(column.choices))).all():
             raise InvalidValueError(f"input {column.name!r} of {target!r} takes 0 to {len(column.choices) - 1} only")
-        return np.clip(array, column.low, column.high)
+        clipped = np.clip(array, column.low, column.high)
+        if not column.choices and not ((low <= clipped) & (clipped <= high)).all():
+            checked(limited(column), float(clipped[np.abs(clipped).argmax()]), "input", str(target))
+        return clipped
     if isinstance(value, str) or column.choices:
         return checked(column, value, "input", str(target))
     unbounded = Column(column.unit, column.meaning, name=column.name)
-    # finite values beyond the range saturate, as a real actuator does
-    return min(max(checked(unbounded, value, "input", str(target)), column.low), column.high)
+    number = min(max(checked(unbounded, value, "input", str(target)), column.low), column.high)
+    return number if low <= number <= high else checked(limited(column), number, "input", str(target))
 
 
 def apply_command(
@@ -179,6 +211,10 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, world: Wo
     if np.abs(places).max(initial=0.0) > FARTHEST:
         beyond = places[np.abs(places).max(axis=1).argmax()].tolist()
         raise InvalidValueError(f"vehicles are placed within {FARTHEST:g} m of the origin, not at {beyond}")
+    yaws = poses.reshape(-1, 4)[:, 3]
+    for row in np.flatnonzero(np.abs(yaws) > LARGEST_YAW)[:1]:
+        limits, vehicle = f"{-LARGEST_YAW:g} to {LARGEST_YAW:g} rad", program.fleet.vehicle_name(rows[row])
+        raise InvalidValueError(f"yaw of {vehicle!r} must lie in {limits}, not {yaws[row]:g}")
     if world is not None:
         refuse_below(world, places, "vehicles are placed")
     if np.abs(speeds).max(initial=0.0) > FASTEST:
@@ -204,5 +240,5 @@ def _floats(values: Any) -> Floats:
     """Return numbers as an array; NaN for anything else."""
     try:
         return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.array(np.nan)

@@ -60,7 +60,7 @@ class EventLog:
         """Add an event and notify the listeners."""
         state = self._run.state.events
         state.count += 1
-        event = Event(state.count, tick, kind, printable(subject), printable(detail))
+        event = Event(state.count, tick, printable(kind), printable(subject), printable(detail))
         state.kept.append(event)
         for listener in tuple(self.listeners):
             listener(event)

@@ -13,6 +13,7 @@ from paddock.scenario.via import MavlinkViaSection, ViaSection
 from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Floats, checked, column_index, columns_of
 from paddock.world.fleet import Fleet, Ints
+from paddock.world.parts import limited
 
 VARYING = "varying"  # the table of the parameters in which vehicles differ
 GNSS = "gnss"  # the table of satellite signals at each vehicle
@@ -94,5 +95,5 @@ def checked_inputs(model: VehicleModel, inputs: Mapping[str, Any], where: Callab
     for name, value in inputs.items():
         if name not in rows:
             raise unknown_name(f"input of {model.name}", name, rows, where(name))
-        result[name] = checked(columns[rows[name]], value, "input", where(name))
+        result[name] = checked(limited(columns[rows[name]]), value, "input", where(name))
     return result

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paddock.engine.actions import FrameAction, Posted
+from paddock.engine.actions import FrameAction, Posted, check_fields
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
@@ -42,7 +42,7 @@ class NamedFrames:
 
         A `moving` frame keeps a history and is stale soon after its last `set`; other frames keep their pose.
         """
-        action = FrameAction(name, parent, list(map(float, position)), list(map(float, quaternion)), moving)
+        action = FrameAction(name, parent, list(map(float, position)), list(map(float, quaternion)), bool(moving))
         with self._thread.driving("frames.set()"):
             self._applier.apply(Posted(self.world.clock.tick, 0, action, ""))
 
@@ -84,6 +84,7 @@ class NamedFrames:
 
 def place_frame(world: World, frame: FrameAction) -> None:
     """Apply a frame action."""
+    check_fields(frame, "frame.")
     name, parent = frame.name, frame.parent
     if name == WORLD or world.has(name):
         raise PaddockError(f"{name!r} is {'the world' if name == WORLD else 'a vehicle'}: give the frame another name")

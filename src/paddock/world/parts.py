@@ -21,10 +21,11 @@ computed again (grids, candidates, caches) does not belong into a part.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import cache
 from math import inf, isnan
@@ -44,6 +45,7 @@ LARGEST_OTHER = 1e6
 """Largest magnitude of a value of a column, by unit."""
 LONGEST_TEXT = 10_000_000
 NEVER_LARGER = 2**62  # limit of whole numbers
+INDEXED = re.compile(r"\[\d+\][.:]")  # the beginning of a message about an entry of a list
 
 Part = Any
 P = TypeVar("P")
@@ -107,12 +109,15 @@ class Bounds:
 
 @contextmanager
 def refusing(path: str) -> Iterator[None]:
-    """Raise InvalidValueError with the path for any error: a crafted state may fail in any way."""
+    """Raise InvalidValueError with the path for any error: a crafted state may fail in any way.
+
+    A message that begins with an index (`[0].source: ...`) continues the path.
+    """
     try:
         yield
     except PaddockError as error:
-        message = str(error)
-        raise InvalidValueError(f"{path}: {message if message.isprintable() else printable(message)}") from None
+        message = printable(str(error))
+        raise InvalidValueError(f"{path}{'' if INDEXED.match(message) else ': '}{message}") from None
     except Exception:
         raise InvalidValueError(f"{path}: is not valid") from None
 
@@ -553,6 +558,12 @@ def largest_of(column: Column) -> float:
     """Return the largest magnitude in a saved column; commands that no client sends may exceed their range a little."""
     limits = max(abs(column.low), abs(column.high)) * 2.0
     return min(limits, LARGEST.get(column.unit, LARGEST_OTHER))
+
+
+def limited(column: Column) -> Column:
+    """Return the column of an input with the range that can be saved: it matters for one without a range of its own."""
+    most = largest_of(column)
+    return column if column.choices else replace(column, low=max(column.low, -most), high=min(column.high, most))
 
 
 def _column_limits(leaf: ArrayLeaf, sizes: Mapping[str, Any]) -> tuple[tuple[str, ...], Array | None]:

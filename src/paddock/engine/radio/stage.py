@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.engine.actions import PacketAction, RadioAction
+from paddock.engine.actions import RADIO_VERBS, PacketAction, RadioAction
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
@@ -352,14 +352,14 @@ class RadioStage:
         """Return the action in plain values; PaddockError if it cannot be applied."""
         if self.settings is None:
             raise PaddockError(f"{action.verb}: {NO_RADIO}")
+        if action.verb not in RADIO_VERBS:
+            raise unknown_name("change of the radio", action.verb, RADIO_VERBS)
         if action.verb == "send":
             return RadioAction("send", self.channel.checked(action.arguments))
         if action.verb == "allocate":
             arguments = checked_allocation(action.arguments, self.roster.radios)
             self.roster.check_bands(allocated_bands(arguments, self.roster.radios, self.state.channels))
             return RadioAction("allocate", arguments)
-        if action.verb not in ("jammer", "spoofer"):
-            raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
         state = self._emitter(action.verb, str(arguments.pop("name", "")))
         changes = checked_settings(action.verb, state.name, arguments)
@@ -395,7 +395,7 @@ class RadioStage:
         state = self._emitter(action.verb, arguments.pop("name"))
         changed(state, arguments)
         self._tune(self.links.tick)
-        detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
+        detail = ", ".join(f"{name} {value}" for name, value in sorted(arguments.items()))
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
 
     def post_packet(self, action: PacketAction) -> int:

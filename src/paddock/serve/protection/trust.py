@@ -12,7 +12,7 @@ from typing import Any
 
 from paddock.behaviour.rule import rule_names
 from paddock.engine.simulation import Simulation
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.planning.solver.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.marked_yaml import plain
@@ -167,6 +167,8 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
                 refuse_foreign(sim, plain(action["arguments"]), "add_vehicle")
                 queued.append(plain(action["arguments"]))
         refuse_state(sim, limits, tree, entries, queued)
+    except ScenarioError as error:
+        raise InvalidValueError(f"saved state: {error.problems[0]}") from None
     except PaddockError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
