@@ -169,6 +169,21 @@ def test_a_run_restores_the_largest_inputs_that_it_accepts(via: str | None) -> N
         sim.restore(sim.save())
 
 
+def test_an_unchecked_action_that_fails_in_any_way_is_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise TypeError("unhashable type")
+
+    sim = load(SCOUTS)
+    action = sim.engine.applier.checked_command("scouts", {"vx": 1.0})
+    monkeypatch.setattr("paddock.engine.applier.check_command", fails)
+    sim.engine.mailbox.post(action, source="eve")  # as of a restored state
+    sim.step(2)
+    assert refusals(sim) == [(0, "eve", "the control is not valid")]
+    sim.engine.mailbox.post(action, source="eve", checked_at=(1,))
+    with pytest.raises(TypeError):
+        sim.step()
+
+
 def test_nothing_is_half_applied(load: Load) -> None:
     sim, untouched = load(CAR, SCOUTS), load(CAR, SCOUTS)
     for inputs in ({"throttle": 1.0, "steer": np.nan}, {"throttle": 1.0, "brakes": 0.5}):

@@ -222,6 +222,9 @@ def test_mistakes_of_send_and_allocate() -> None:
             sim.radio.send("base", data=1, lifetime=-1.0)
         with pytest.raises(UnknownNameError, match="unknown fleet or station with radios 'scout'"):
             sim.radio.allocate(["scout"], [1])
+        for groups in ([["scouts"]], [{}]):
+            with pytest.raises(UnknownNameError, match="unknown fleet or station with radios"):
+                sim.radio.allocate(groups, [1])
         with pytest.raises(UnknownNameError, match="unknown method 'best' of allocation"):
             sim.radio.allocate(["scouts"], [1], "best")
         for groups, channels, message in (

@@ -134,7 +134,7 @@ def checked_allocation(arguments: Mapping[str, Any], radios: Radios) -> dict[str
             f"allocate: groups are a list of names of fleets and stations, each once, not {groups!r:.60}"
         )
     for name in groups:
-        if name not in types:
+        if not isinstance(name, str) or name not in types:
             raise unknown_name("fleet or station with radios", str(name), types)
         if types[name].hopping is not None:
             raise PaddockError(f"allocate: the radios of {name!r} hop: they have no channel of their own")
@@ -147,7 +147,7 @@ def checked_allocation(arguments: Mapping[str, Any], radios: Radios) -> dict[str
             if problem := _centre_problem(types[name], name, channel):
                 raise InvalidValueError(f"allocate: {problem}")
     method = arguments.get("method", LEAST_INTERFERED)
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise unknown_name("method of allocation", str(method), METHODS)
     return {"groups": list(groups), "channels": list(channels), "method": method}
 
