@@ -109,7 +109,7 @@ class Engine:
         if not (self._prepared and self._compiled):
             self._make_ready()
         if self.world.state.failure:
-            self.stages.guard.look_again()
+            self.stages.guard.clear_failure_if_finite()
         self.stages.pipeline.advance(ticks)
         if self.world.state.failure:
             raise NotFiniteError(f"the run has ended: {self.world.state.failure}")

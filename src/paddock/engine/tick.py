@@ -192,7 +192,7 @@ class MissionStage:
     def fleet_removed(self, fleet: str) -> None:
         """Continue without a fleet whose vehicles are gone."""
         if self.mission is not None:
-            self.mission.execution.left(fleet)
+            self.mission.execution.fleet_removed(fleet)
 
     def damaged(self) -> list[tuple[str, Ints]]:
         """Return the vehicles of each fleet that the mission has damaged: their places in the order of its members."""
@@ -392,7 +392,7 @@ class GuardStage:
             what = f"the state of {vehicle!r} is not finite" if alarm.kind == NOT_FINITE else f"{vehicle!r} failed"
             self.world.state.failure = f"{what} at tick {at}: {alarm.detail}"
 
-    def look_again(self) -> None:
+    def clear_failure_if_finite(self) -> None:
         """Let a run that has ended continue if all is finite: the vehicle was removed, placed or overridden."""
         if self.world.state.failure and all(program.finite for program in self.programs.values()):
             self.world.state.failure = ""
