@@ -109,7 +109,7 @@ class ClockThread:
         self._wake_barrier()
 
     def request(self, work: Callable[[], Any], read: bool = False) -> Future[Any]:
-        """Queue `work` for the driving thread, between two ticks (else `serve_idle` calls it); `read`: it only reads."""
+        """Queue `work` for the driving thread, between two ticks (else `serve_idle` calls it); `read`: a read."""
         done: Future[Any] = Future()
         (self._reads if read else self._requests).append((work, done))
         self.wake()

@@ -2,9 +2,9 @@
 
 While time passes, the ticking thread spends at most 2 % of its time on clients: 1 % on commands, 0.4 % on changes,
 and 0.2 % each on facts, reads and surveys of the radio (`facts.py`). The other threads of its process have a budget,
-too: they compete with it for the interpreter. What is beyond waits in queues, one per client, which take turns (`OperationGate`). An operation
-that takes longer than what is left delays the next until that is paid back; a short burst can be saved up. A paused,
-held or idle simulation has no budget to keep: its replies report no cost.
+too: they compete with it for the interpreter. What is beyond waits in queues, one per client, which take turns
+(`OperationGate`). An operation that takes longer than what is left delays the next until that is paid back; a short
+burst can be saved up. A paused, held or idle simulation has no budget to keep: its replies report no cost.
 """
 
 import asyncio
