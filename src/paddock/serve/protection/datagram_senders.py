@@ -163,8 +163,7 @@ class Senders:
         gone = [address for address, client in self.known.items() if not client.subscribed(now)]
         for address in gone:
             del self.known[address]
-        for address in [
-            address for address, client in self.unverified_senders.items() if now - client.last_seen > SILENCE
-        ]:
+        silent = [address for address, client in self.unverified_senders.items() if now - client.last_seen > SILENCE]
+        for address in silent:
             del self.unverified_senders[address]
         return len(gone)
