@@ -221,7 +221,6 @@ class Engine:
                 self.applier.log.restart(self.world.clock.tick)
             else:
                 self.world.state.run, self.world.state.roster_version = run + 1, roster + 1
-                self.stages.guard.discarded = 0
                 self.applier.log.clear()
                 self.events.notify()
             if self.claims.autopilots.states is not None:
@@ -273,7 +272,6 @@ class Engine:
             state.clock, state.run, state.roster_version = Clock(self.world.clock.rate), run + 1, roster + 1
             self._add_parts(state)
             self.world.replace(state)
-            self.stages.guard.discarded = 0
             for part in (self.mailbox, self.applier.log, self.applier.prepared):
                 part.clear()
             self.radio.renew()

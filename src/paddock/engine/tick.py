@@ -354,7 +354,6 @@ class GuardStage:
     events: EventLog
     applier: Applier
     on_nan: str
-    discarded: int = 0  # vehicles removed since the last reset
     name = "guard"
 
     def due(self, tick: int) -> int:
@@ -385,7 +384,7 @@ class GuardStage:
             self.events.report(at, alarms[-1][2].kind, fleet, f"{len(alarms) - ALARMS_SHOWN} more vehicles")
         broken = [named for named in alarms if named[2].kind in (NOT_FINITE, FAILED)]
         if broken and self.on_nan == "remove":
-            self.discarded += len(broken)
+            self.world.state.discarded += len(broken)
             self.applier.discard(np.array([number for _, number, _ in broken], np.int64), at)
         elif broken and not self.world.state.failure:
             vehicle, _, alarm = broken[0]
