@@ -140,6 +140,27 @@ def helpers_of_way(way: str, where: str = "") -> list[str]:
     return re.findall(r"`([\w/-]+\.(?:py|ts))`", " ".join(paragraphs))
 
 
+def test_the_table_of_the_tick_lists_its_stages_in_order() -> None:
+    section = section_of("The tick")
+    listed = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    spawn = {"line": {"start": [0, -60, 100], "end": [0, 60, 100]}}
+    scenario = {
+        "track": "trackdrive",
+        "rules": "trackdrive",
+        "contact": True,
+        "radio": {"stations": [{"name": "base", "position": [0, 0, 5]}]},
+        "vehicles": [
+            {"name": "red", "model": "car.bicycle"},
+            {"name": "uav", "count": 2, "model": "fixed_wing", "spawn": spawn},
+        ],
+        "mission": {"members": ["uav"], "tasks": [{"name": "gate", "point": {"at": [600, 200]}}]},
+    }
+    with paddock.load(scenario) as sim:
+        pipeline = sim.engine.stages.pipeline
+        stages = [*pipeline.before, pipeline.motion, *pipeline.after]
+    assert listed == [stage.name for stage in stages]
+
+
 @pytest.mark.parametrize(
     ("way", "most"),
     [
@@ -152,6 +173,10 @@ def test_ways_are_short(way: str, most: int) -> None:
     """The files that hold the logic, of a way's table: helpers are listed below it."""
     files = files_of_way(way)
     assert 10 <= len(set(files)) <= most, files
+    helpers = helpers_of_way(way)
+    assert len(helpers) >= 5 and not set(files) & set(helpers)
+    for name in helpers:
+        assert (ROOT / name).exists() or (ROOT / "src" / "paddock" / name).exists(), name
 
 
 @contextmanager
@@ -197,9 +222,6 @@ def test_the_way_of_a_command_lists_every_file_that_it_executes() -> None:
     simulated = re.findall(r"^\| (?:both|simulation) \| `(.*?)`", section_of(way), re.MULTILINE)
     called = helpers_of_way(way, "in the simulation") + helpers_of_way(way, "in the tick")
     assert {*simulated, *called} <= executed  # no other files are listed
-    for name in helpers:
-        assert (ROOT / name).exists() or (ROOT / "src" / "paddock" / name).exists(), name
-    assert not set(table) & set(helpers)
 
 
 @pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "yaml")], ids=lambda page: page.stem)
