@@ -2,17 +2,26 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
+from typing import Any
 
 import pytest
 import yaml
 
+import paddock
 from paddock.cli.plan import PlanOptions, plan
 from paddock.engine.build import build_problems
 from paddock.scenario import load_scenario
+from paddock.serve.link import operate
+from paddock.serve.live import LiveSource
+from paddock.wire import rpc
+from paddock.wire.operations import OPERATIONS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -116,6 +125,42 @@ def test_ways_name_functions_that_exist() -> None:
     assert checked >= 35
 
 
+def section_of(way: str) -> str:
+    return (DOCS / "architecture.md").read_text(encoding="utf-8").partition(f"## {way}")[2].partition("\n## ")[0]
+
+
+def files_of_way(way: str) -> list[str]:
+    """Return the files of a way's table, in order."""
+    return re.findall(r"`([\w/]+\.(?:py|ts))`", "".join(re.findall(r"^\|.*\|$", section_of(way), re.MULTILINE)))
+
+
+def helpers_of_way(way: str, where: str = "") -> list[str]:
+    """Return the files that the paragraphs `Helpers ...` (`where`) below a way's table name."""
+    paragraphs = re.findall(rf"^Helpers {where}(.*?)\n\n", section_of(way) + "\n\n", re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([\w/-]+\.(?:py|ts))`", " ".join(paragraphs))
+
+
+def test_the_table_of_the_tick_lists_its_stages_in_order() -> None:
+    section = section_of("The tick")
+    listed = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    spawn = {"line": {"start": [0, -60, 100], "end": [0, 60, 100]}}
+    scenario = {
+        "track": "trackdrive",
+        "rules": "trackdrive",
+        "contact": True,
+        "radio": {"stations": [{"name": "base", "position": [0, 0, 5]}]},
+        "vehicles": [
+            {"name": "red", "model": "car.bicycle"},
+            {"name": "uav", "count": 2, "model": "fixed_wing", "spawn": spawn},
+        ],
+        "mission": {"members": ["uav"], "tasks": [{"name": "gate", "point": {"at": [600, 200]}}]},
+    }
+    with paddock.load(scenario) as sim:
+        pipeline = sim.engine.stages.pipeline
+        stages = [*pipeline.before, pipeline.motion, *pipeline.after]
+    assert listed == [stage.name for stage in stages]
+
+
 @pytest.mark.parametrize(
     ("way", "most"),
     [
@@ -125,11 +170,58 @@ def test_ways_name_functions_that_exist() -> None:
     ],
 )
 def test_ways_are_short(way: str, most: int) -> None:
-    """The files of a way's table, without the folder of methods."""
-    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    section = text.partition(f"## {way}")[2].partition("\n## ")[0]
-    files = re.findall(r"`([\w/]+\.(?:py|ts))`", "".join(re.findall(r"^\|.*\|$", section, re.MULTILINE)))
+    """The files that hold the logic, of a way's table: helpers are listed below it."""
+    files = files_of_way(way)
     assert 10 <= len(set(files)) <= most, files
+    helpers = helpers_of_way(way)
+    assert len(helpers) >= 5 and not set(files) & set(helpers)
+    for name in helpers:
+        assert (ROOT / name).exists() or (ROOT / "src" / "paddock" / name).exists(), name
+
+
+@contextmanager
+def executed_files(folders: tuple[str, ...]) -> Iterator[set[str]]:
+    """Collect the files of these folders of the package of which this thread executes a function in the block."""
+    package, files = f"{ROOT / 'src' / 'paddock'}/", set[str]()
+
+    def on_event(frame: FrameType, event: str, argument: Any) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(package) and name.removeprefix(package).startswith(folders):
+            files.add(name.removeprefix(package))
+
+    earlier = sys.getprofile()
+    sys.setprofile(on_event)
+    try:
+        yield files
+    finally:
+        sys.setprofile(earlier)
+
+
+def test_the_way_of_a_command_lists_every_file_that_it_executes() -> None:
+    """From the JSON of the message to the end of the tick that applies it, in one process: without sockets and hub."""
+    method, inputs = "set_control", {"vehicle_id": 1, "throttle": 0.5, "timeout": 0.5}
+    line = json.dumps({"jsonrpc": "2.0", "method": method, "params": inputs}).encode()
+    with paddock.load({"vehicles": [{"name": "red", "id": 1, "model": "car.bicycle"}]}) as sim:
+        source = LiveSource(sim)
+        source.attach(lambda kind, changed: None, lambda snapshot: None, lambda tick, gone: None)
+
+        def send_command() -> None:
+            message = rpc.parse(line)
+            assert isinstance(message, rpc.Notification) and message.method == method
+            operate(source, "command", "eve", OPERATIONS["command"].read(message.params))
+            sim.step()
+
+        send_command()  # what is computed once is not part of the way
+        with executed_files(("engine/", "serve/", "wire/", "world/")) as executed:
+            send_command()
+        source.detach()
+        assert sim.vehicles.inspect("red")["command"]["throttle"] == 0.5
+    way = "A command from the browser to the tick and back"
+    table, helpers = files_of_way(way), helpers_of_way(way)
+    assert sorted(executed - {*table, *helpers}) == []
+    simulated = re.findall(r"^\| (?:both|simulation) \| `(.*?)`", section_of(way), re.MULTILINE)
+    called = helpers_of_way(way, "in the simulation") + helpers_of_way(way, "in the tick")
+    assert {*simulated, *called} <= executed  # no other files are listed
 
 
 @pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "yaml")], ids=lambda page: page.stem)

@@ -157,7 +157,7 @@ class Simulation:
         self.watched = SimpleNamespace(tick=7, time=0.007)
         self.built = 0
 
-    def look(self, work: Callable[[], Any]) -> Future[Any]:
+    def read(self, work: Callable[[], Any]) -> Future[Any]:
         done: Future[Any] = Future()
         done.set_result(work())
         return done

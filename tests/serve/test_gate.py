@@ -62,10 +62,10 @@ class Simulated:
 
 def test_clients_take_at_most_a_fiftieth_of_the_ticking_threads_time() -> None:
     publishers = 3  # of facts, reads and surveys
-    assert module.COMMANDS + module.CHANGES + publishers * facts.TICKING <= 0.022
+    assert module.COMMANDS + module.CHANGES + publishers * facts.TICKING <= 0.02 + 1e-12
 
 
-@pytest.mark.parametrize(("operation", "share", "saved"), [("place", 0.012, 1.0), ("remove", 0.004, 40.0)])
+@pytest.mark.parametrize(("operation", "share", "saved"), [("place", 0.010, 1.0), ("remove", 0.004, 40.0)])
 def test_operations_take_their_share_of_the_ticking_threads_time(
     monkeypatch: pytest.MonkeyPatch, operation: str, share: float, saved: float
 ) -> None:
@@ -111,7 +111,7 @@ def test_sixteen_clients_take_at_most_their_share_of_any_two_seconds(
     times, costs = np.array(simulated.served).T
     spent = np.append(0.0, np.cumsum(costs))
     windows = spent[np.searchsorted(times, times + 2.0)] - spent[:-1]
-    assert windows.max() <= 0.016 * 2.0 + 0.012 + 0.16 + 0.02  # with what is saved up
+    assert windows.max() <= 0.014 * 2.0 + 0.010 + 0.16 + 0.02  # with what is saved up
 
 
 def test_one_long_change_of_a_kind_is_under_way_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

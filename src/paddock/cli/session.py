@@ -107,10 +107,10 @@ class Runs:
                 with suppress(NotFiniteError):
                     run(ShownRun(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots))
             numbers = tally.summary()
-            guard = sim.engine.stages.guard
-            failure = sim.engine.world.state.failure
-            if guard.discarded and not failure:
-                failure = f"{counted(guard.discarded, 'vehicle')} removed: the state was not finite (on_nan: remove)"
+            state = sim.engine.world.state
+            failure, discarded = state.failure, state.discarded
+            if discarded and not failure:
+                failure = f"{counted(discarded, 'vehicle')} removed: the state was not finite (on_nan: remove)"
             if autopilots is not None:  # the final status of each, and its link errors
                 statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
                 numbers["autopilots"] = [

@@ -88,7 +88,7 @@ class Tally:
                 for name, time in sim.engine.stages.pipeline.times.items()
             },
             "events": dict(sorted(self.events.items())),
-            "discarded": sim.engine.stages.guard.discarded,  # vehicles removed because of `on_nan: remove`
+            "discarded": sim.engine.world.state.discarded,  # vehicles removed because of `on_nan: remove`
             **self._radio(),
             **self._mission(),
             **({} if sim.race is None else {"race": sim.race.standings().to_dict()}),

@@ -124,7 +124,7 @@ class Claim:
     def collect(self, until: float, thread: ClockThread) -> list[Checked] | None:
         """Wait for the reply until a monotonic time (s) or until the run stops, and close the request."""
         while True:
-            thread.serve_looks()
+            thread.serve_reads()
             with self._change:
                 left = min(0.05, until - monotonic())
                 if self._reply is not None or self.released or left <= 0 or thread.stopping:
@@ -151,7 +151,7 @@ class Partner(Protocol):
     def exchange(self, tick: int) -> None:
         """Read the world and post commands for this tick to the mailbox.
 
-        It may wait up to its own deadline, calling `ClockThread.serve_looks()`. When `ClockThread.stopping` is set, it
+        It may wait up to its own deadline, calling `ClockThread.serve_reads()`. When `ClockThread.stopping` is set, it
         raises HaltedError: the tick has not begun, and is exchanged again when the run continues.
         """
 

@@ -394,7 +394,10 @@ class FleetBehaviour:
             self.urges[:3, into], self.urges[3, : self.fleet.n] = positions, 1.0
 
     def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
-        """Add what the vehicles of all fleets cause; `chosen`: the places of these vehicles among `count`."""
+        """Compute the terms of avoidance and of the rule's `look`, from the vehicles of all fleets.
+
+        `chosen`: the places of these vehicles among `count`.
+        """
         fleet, places = self.fleet, np.arange(count) if chosen is None else chosen
         others = {name: other for name, other in world.fleets.items() if name != fleet.name and other.n}
         own = poses(fleet.name)[:POSE_ROWS, :count]

@@ -38,7 +38,7 @@ class ClockThread:
         self._idle_service = False  # the owner only serves requests of others
         self._serving = False  # the owner is inside a request and may use verbs
         self._requests: deque[Request] = deque()
-        self._looks: deque[Request] = deque()
+        self._reads: deque[Request] = deque()
         self.listeners: list[Callable[[], None]] = []  # called when ticks have passed or the mode has changed
 
     def driving(self, verb: str, idle_service: bool = False) -> "Driving":
@@ -65,7 +65,7 @@ class ClockThread:
             listener()
         self._owner = None
         self._lock.release()
-        if not idle_service and (self._requests or self._looks):  # its loop serves what has arrived meanwhile
+        if not idle_service and (self._requests or self._reads):  # its loop serves what has arrived meanwhile
             self.serve_idle()
 
     def _driver(self) -> str:
@@ -108,10 +108,10 @@ class ClockThread:
             self.condition.notify_all()
         self._wake_barrier()
 
-    def request(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
-        """Queue `work` for the driving thread, between two ticks (else `serve_idle` calls it); a `look` only reads."""
+    def request(self, work: Callable[[], Any], read: bool = False) -> Future[Any]:
+        """Queue `work` for the driving thread, between two ticks (else `serve_idle` calls it); `read`: a read."""
         done: Future[Any] = Future()
-        (self._looks if look else self._requests).append((work, done))
+        (self._reads if read else self._requests).append((work, done))
         self.wake()
         return done
 
@@ -127,16 +127,16 @@ class ClockThread:
 
     def serve(self) -> None:
         """Serve all requests. Called by the driving thread between two ticks."""
-        self.serve_looks()
+        self.serve_reads()
         self._serve_all(self._requests)
 
-    def serve_looks(self) -> None:
-        """Serve the looks. Called by the driving thread whenever the state is consistent."""
-        self._serve_all(self._looks)
+    def serve_reads(self) -> None:
+        """Serve reads. Called by the driving thread whenever the state is consistent."""
+        self._serve_all(self._reads)
 
     def serve_idle(self) -> None:
         """Serve all requests unless another thread drives, which then does."""
-        while (self._requests or self._looks) and self._owner is None:
+        while (self._requests or self._reads) and self._owner is None:
             try:
                 with self.driving("a request", idle_service=True):
                     self.serve()
@@ -148,7 +148,7 @@ class ClockThread:
     def close(self) -> None:
         """Refuse all verbs and cancel all requests from now on."""
         self.closed = True
-        for queue in (self._requests, self._looks):
+        for queue in (self._requests, self._reads):
             while (request := _taken(queue)) is not None:
                 request[1].set_exception(PaddockError("the simulation is closed"))
 

@@ -87,7 +87,7 @@ class ContactStage:
     def run(self, tick: int) -> None:
         """Find the contacts of the last tick, apply their impulses, and record them."""
         self._touch(self.roster, tick)
-        self._cones.look(self.programs, tick)
+        self._cones.update_hidden_cones(self.programs, tick)
 
     def _touch(self, roster: Roster, tick: int) -> None:
         gathered = roster.gather(tick)

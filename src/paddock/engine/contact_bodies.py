@@ -162,10 +162,10 @@ class ConesOfWorld:
             if declared.obstacles:
                 self._fleets.append((declared.entry.name, np.array([row_of[k] for k in declared.obstacles])))
         self._hidden = np.zeros(len(self._standing), np.bool_)
-        self._seen: dict[str, tuple[Floats, Ints]] = {}  # poses and members of the cones at the last look
+        self._seen: dict[str, tuple[Floats, Ints]] = {}  # poses and members of the cones at the last update
 
-    def _stand_still(self, programs: dict[str, FleetProgram], tick: int) -> bool:
-        """Return whether all cones are where they were at the last look, as in most ticks."""
+    def _cones_unchanged(self, programs: dict[str, FleetProgram], tick: int) -> bool:
+        """Return whether all cones are where they were at the last update, as in most ticks."""
         same = True
         for name, _ in self._fleets:
             poses, members = np.zeros((5, 0)), np.zeros(0, np.int64)
@@ -177,9 +177,9 @@ class ConesOfWorld:
                 self._seen[name], same = (poses.copy(), members.copy()), False
         return same
 
-    def look(self, programs: dict[str, FleetProgram], tick: int) -> None:
+    def update_hidden_cones(self, programs: dict[str, FleetProgram], tick: int) -> None:
         """Hide the cones that have been knocked over, pushed away or removed."""
-        if not self._fleets or self.obstacles is None or self._stand_still(programs, tick):
+        if not self._fleets or self.obstacles is None or self._cones_unchanged(programs, tick):
             return
         hidden = np.zeros(len(self._standing), np.bool_)
         for name, rows in self._fleets:

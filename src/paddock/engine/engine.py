@@ -109,7 +109,7 @@ class Engine:
         if not (self._prepared and self._compiled):
             self._make_ready()
         if self.world.state.failure:
-            self.stages.guard.look_again()
+            self.stages.guard.clear_failure_if_finite()
         self.stages.pipeline.advance(ticks)
         if self.world.state.failure:
             raise NotFiniteError(f"the run has ended: {self.world.state.failure}")
@@ -221,7 +221,6 @@ class Engine:
                 self.applier.log.restart(self.world.clock.tick)
             else:
                 self.world.state.run, self.world.state.roster_version = run + 1, roster + 1
-                self.stages.guard.discarded = 0
                 self.applier.log.clear()
                 self.events.notify()
             if self.claims.autopilots.states is not None:
@@ -273,7 +272,6 @@ class Engine:
             state.clock, state.run, state.roster_version = Clock(self.world.clock.rate), run + 1, roster + 1
             self._add_parts(state)
             self.world.replace(state)
-            self.stages.guard.discarded = 0
             for part in (self.mailbox, self.applier.log, self.applier.prepared):
                 part.clear()
             self.radio.renew()

@@ -182,7 +182,7 @@ class FleetControl:
         self._changed: set[Hashable] = set()  # keys of batches to rebuild
         self._overridden = NO_ROWS  # rows with any mark
 
-    def give_to_mission(self, behaviour: FleetBehaviour | None) -> None:
+    def set_mission_control(self, behaviour: FleetBehaviour | None) -> None:
         """Let a mission drive the vehicles from now on: by a behaviour, or by setting their poses."""
         self.behaviour, self.placed_by_mission = behaviour, behaviour is None
 

@@ -244,15 +244,15 @@ class Pacer:
                 self._slice(limit)
             elif self.mode is RunMode.RUNNING and self.clock.tick < self.paced_from:
                 self._slice(min(limit, self.paced_from))
-            elif self._standing(request) or anchor[2] != self._pace:
-                self._sleep(SLICE if self._standing(request) else 0.0, standing=True)
+            elif self._is_stopped(request) or anchor[2] != self._pace:
+                self._sleep(SLICE if self._is_stopped(request) else 0.0, standing=True)
             else:
                 anchor = self._keep_pace(anchor, limit)
                 continue
             self.behind = 0.0
             anchor = (monotonic(), self.clock.tick, self._pace)
 
-    def _standing(self, request: TickRequest | None) -> bool:
+    def _is_stopped(self, request: TickRequest | None) -> bool:
         """Return whether time is stopped."""
         return self.mode is RunMode.PAUSED or (self.mode is RunMode.HELD and request is None)
 

@@ -211,7 +211,7 @@ class PublishStage:
         end = monotonic() + timeout  # a tick or the barrier may take longer
         while not self._served.wait(MOMENT) and monotonic() < end:
             if not thread.elsewhere():  # the ticking thread has left without serving
-                thread.request(self.serve, look=True)
+                thread.request(self.serve, read=True)
                 thread.serve_idle()
         if self._published is None:
             raise PaddockError(f"snapshot timed out after {timeout:g} s: the ticking thread is waiting")

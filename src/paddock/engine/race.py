@@ -161,7 +161,7 @@ class RulesStage:
         gates, cones = len(self.course.gates), len(self.course.cones)
         self._marks = np.zeros((timing.most_events(len(self.race.ids), gates, cones), timing.EVENT_COLUMNS))
         self._cone_ids = self.cones.ids(self.programs)
-        self._take_up(np.flatnonzero((self.race.table[timing.KNOWN] == 0.0) & self._present))
+        self._register_cars(np.flatnonzero((self.race.table[timing.KNOWN] == 0.0) & self._present))
 
     def _join(self, new: list[tuple[int, str]]) -> None:
         columns = np.zeros((timing.TABLE_ROWS, len(new)))
@@ -180,7 +180,7 @@ class RulesStage:
             self.race.table[timing.KNOWN, cars] = 0.0
             self._version = (-1, -1)
 
-    def _take_up(self, cars: Ints) -> None:
+    def _register_cars(self, cars: Ints) -> None:
         """Note where cars are that are not followed yet, and at which point they are timed."""
         if len(cars):
             poses, table = self._gather(self.world.clock.tick)[:, cars].copy(), self.race.table[:, cars].copy()
@@ -221,7 +221,7 @@ class RulesStage:
         arguments = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
         count = timing.detect_race_events(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
         if self.cones.homes:
-            self._look_at_cones(tick)
+            self._count_cones(tick)
         if count:
             marks = self._marks[:count]
             for k in np.lexsort((marks[:, 1], marks[:, 0], marks[:, 3])).tolist():
@@ -357,7 +357,7 @@ class RulesStage:
 
     # cones ------------------------------------------------------------------------------------------------------------
 
-    def _look_at_cones(self, tick: int) -> None:
+    def _count_cones(self, tick: int) -> None:
         """Count the cones that contact has knocked over or out of their places."""
         contacts = self.contact.contacts
         if len(contacts):

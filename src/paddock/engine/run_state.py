@@ -27,6 +27,7 @@ class RunState(WorldState):
     events: EventState = child(EventState)
     lost_targets: list[str] = rows(str, longest=MOST_LOST)  # fleets (overrides: `fleet number`) whose loss was reported
     failure: str = text()  # why the run has ended
+    discarded: int = value(0, low=0, high=2**53)  # vehicles removed because their state was not finite
     contact: ContactState | None = child()  # with contact
     race: RaceState | None = child()  # with rules
     radio: RadioState | None = child()  # with radio

@@ -192,7 +192,7 @@ class MissionStage:
     def fleet_removed(self, fleet: str) -> None:
         """Continue without a fleet whose vehicles are gone."""
         if self.mission is not None:
-            self.mission.execution.left(fleet)
+            self.mission.execution.fleet_removed(fleet)
 
     def damaged(self) -> list[tuple[str, Ints]]:
         """Return the vehicles of each fleet that the mission has damaged: their places in the order of its members."""
@@ -354,7 +354,6 @@ class GuardStage:
     events: EventLog
     applier: Applier
     on_nan: str
-    discarded: int = 0  # vehicles removed since the last reset
     name = "guard"
 
     def due(self, tick: int) -> int:
@@ -385,14 +384,14 @@ class GuardStage:
             self.events.report(at, alarms[-1][2].kind, fleet, f"{len(alarms) - ALARMS_SHOWN} more vehicles")
         broken = [named for named in alarms if named[2].kind in (NOT_FINITE, FAILED)]
         if broken and self.on_nan == "remove":
-            self.discarded += len(broken)
+            self.world.state.discarded += len(broken)
             self.applier.discard(np.array([number for _, number, _ in broken], np.int64), at)
         elif broken and not self.world.state.failure:
             vehicle, _, alarm = broken[0]
             what = f"the state of {vehicle!r} is not finite" if alarm.kind == NOT_FINITE else f"{vehicle!r} failed"
             self.world.state.failure = f"{what} at tick {at}: {alarm.detail}"
 
-    def look_again(self) -> None:
+    def clear_failure_if_finite(self) -> None:
         """Let a run that has ended continue if all is finite: the vehicle was removed, placed or overridden."""
         if self.world.state.failure and all(program.finite for program in self.programs.values()):
             self.world.state.failure = ""

@@ -321,7 +321,7 @@ def _many(view: FleetView, beams: Beams) -> bool:
     return view.n > 1 and values >= MANY_BEAMS and thread_count() > 1
 
 
-def look_around(view: FleetView, arrays: Any, reading: Floats) -> None:
+def cast_rays(view: FleetView, arrays: Any, reading: Floats) -> None:
     """Fill the ranges of a lidar."""
     options, ranges = view.options, distances(view)
     run = disturb_all if _many(view, beams_of(options)) else disturb_all.alone

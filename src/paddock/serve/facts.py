@@ -171,7 +171,7 @@ class FactPublisher:
                     break
             return at, source.watched.tick, source.watched.time, thread_time() - started, copies
 
-        done = self._source.look(copy)
+        done = self._source.read(copy)
         while not done.done():
             wait([done], 0.5)
             if self._closed:

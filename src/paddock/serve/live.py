@@ -143,15 +143,15 @@ class LiveSource:
                 program, rows = self.sim.engine.applier.found(number)
                 raise PaddockError(f"{program.fleet.names_of(rows)} is driven by {driver}: take over first")
 
-    def change(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
-        """Schedule a change of the state between two ticks; `look`: a read, also while the barrier waits."""
-        done = self.sim.engine.thread.request(work, look)
+    def change(self, work: Callable[[], Any], read: bool = False) -> Future[Any]:
+        """Schedule a change of the state between two ticks; `read`: a read, also while the barrier waits."""
+        done = self.sim.engine.thread.request(work, read)
         self._wake.set()
         return done
 
-    def look(self, work: Callable[[], Any]) -> Future[Any]:
+    def read(self, work: Callable[[], Any]) -> Future[Any]:
         """Schedule a read of the state between two ticks, also while the barrier waits."""
-        return self.change(work, look=True)
+        return self.change(work, read=True)
 
     def answer(self, work: Callable[[], Any]) -> Future[Any]:
         """Like `change`, and account for the time of the ticking thread."""
@@ -183,7 +183,7 @@ class LiveSource:
 
     def at_rest(self) -> Future[Any] | None:
         """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
-        return self.look(lambda: None) if self.sim.clock.active else None
+        return self.read(lambda: None) if self.sim.clock.active else None
 
     def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
         """Do slow work, such as compiling, in a worker thread, one job at a time; then wait for its Future.

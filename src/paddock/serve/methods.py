@@ -151,7 +151,7 @@ async def ping(client: Client) -> r.Pong:
 
 
 async def authenticate(client: Client, token: str) -> r.Empty:
-    client.show(token)
+    client.authenticate(token)
     return {}
 
 

@@ -63,7 +63,7 @@ class ReplaySource:
         """Return no cost."""
         return Cost(0.0, 0.0, 0.0)
 
-    def look(self, work: Callable[[], Any]) -> Future[Any]:
+    def read(self, work: Callable[[], Any]) -> Future[Any]:
         """Read the present sample."""
         done: Future[Any] = Future()
         done.set_result(work())

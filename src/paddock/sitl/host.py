@@ -79,7 +79,7 @@ class SitlHost:
             fallback=self.section.on_timeout,
             report=sim.engine.applier.report,
             running=lambda: not sim.engine.thread.stopping,
-            while_waiting=[sim.engine.thread.serve_looks],
+            while_waiting=[sim.engine.thread.serve_reads],
         )
         # real autopilots simulate sensors of their own, from the truth
         truth = self.section.truth or any(entry.autopilot != "builtin" for entry in self.section.pilots)

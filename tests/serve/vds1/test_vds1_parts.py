@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
 from paddock.serve.protection.admission import LimitedLog
-from paddock.serve.protection.datagram_senders import STRANGERS, Senders, SequenceTrack
+from paddock.serve.protection.datagram_senders import UNVERIFIED, Senders, SequenceTrack
 from paddock.wire.vds1 import STATE_NAMES, CarCommand, Subscribe, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
@@ -213,15 +213,15 @@ def test_a_proof_expires_unless_a_newer_cookie_is_echoed() -> None:
     assert asked == [165.0, 195.0, 225.0]  # 15 s before the end of each proof
 
 
-def test_strangers_are_forgotten_and_take_no_place_of_a_subscriber() -> None:
+def test_unverified_senders_are_forgotten_and_take_no_place_of_a_subscriber() -> None:
     clients = Senders(most=1, rate=100)
-    for number in range(STRANGERS + 50):
+    for number in range(UNVERIFIED + 50):
         clients.receive((f"192.0.2.{number % 250}", 1000 + number), HELLO, 0.0)
-    assert len(clients.strangers) == STRANGERS and not clients.known
+    assert len(clients.unverified_senders) == UNVERIFIED and not clients.known
     ann = ("198.51.100.1", 7)
     assert clients.receive(ann, clients.cookies.fresh(ann, 1.0).echo, 1.0) and list(clients.known) == [ann]
     clients.forget(2.5)
-    assert not clients.strangers
+    assert not clients.unverified_senders
 
 
 def test_one_line_per_reason_and_interval(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def flown(simulator: Any, make_bridge: Any) -> Iterator[Callable[..., tuple[Simu
             mode,
             tick_rate=RATE,
             running=lambda: not sim.engine.thread.stopping,
-            while_waiting=[sim.engine.thread.serve_looks],
+            while_waiting=[sim.engine.thread.serve_reads],
             **options,
         )
         made.extend((bridge, sim))

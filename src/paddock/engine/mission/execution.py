@@ -66,7 +66,7 @@ class KinematicExecution:
 
     def join(self, program: FleetProgram) -> None:
         """Add a fleet that takes part."""
-        program.control.give_to_mission(None)
+        program.control.set_mission_control(None)
 
     def begin(self, time: float) -> None:
         """Plan."""
@@ -83,7 +83,7 @@ class KinematicExecution:
             group.program.fleet.state[:, group.rows] = placed
             group.program.forget_poses()
 
-    def left(self, fleet: str) -> None:
+    def fleet_removed(self, fleet: str) -> None:
         """Go on without a fleet whose vehicles are gone: they have no tracks."""
 
     def rebuild(self) -> None:
@@ -138,7 +138,7 @@ class DynamicsExecution:
         ground = float(self.world.heights(homes[:, 0], homes[:, 1]).max()) if len(homes) else None
         self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment, ground)
 
-    def left(self, fleet: str) -> None:
+    def fleet_removed(self, fleet: str) -> None:
         """Drop the tracks of a fleet whose vehicles are gone."""
         self.tracks.pop(fleet, None)
 

@@ -494,7 +494,7 @@ class FleetTracks:
         self.style: FollowingStyle = style_of(program, environment, ground)
         setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
         self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.parameters.varying)
-        program.control.give_to_mission(self.behaviour)
+        program.control.set_mission_control(self.behaviour)
         self.parts: dict[int, Floats] = {}  # index -> its rows of the table
 
     @property

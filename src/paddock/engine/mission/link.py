@@ -148,7 +148,7 @@ class MissionLink:
 
     def negotiate(self, costs: Costs, rows: list[int], present: list[list[int]]) -> Negotiated:
         """Let vehicles negotiate over the present links; the packets of the run do not change."""
-        self.radio.look()
+        self.radio.ensure_links()
         options = find_method(self.mission.setup.method).read(self.mission.setup.options)
         radios = self._radios()[rows]
         return negotiate(costs, options, self.radio.channel.medium(), radios, present)

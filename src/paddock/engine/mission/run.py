@@ -75,7 +75,7 @@ STATES = ("returning", "home", "diverted", "missing")  # of vehicles, each an ev
 
 
 class RouteAhead(NamedTuple):
-    """The way of a vehicle from here on."""
+    """Remaining route of a vehicle."""
 
     fleet: str
     ids: Ints

@@ -72,7 +72,7 @@ def messages_section(scenario: Scenario) -> MessagesSection:
 
 
 class Emitters(NamedTuple):
-    """The transmitters that harm others."""
+    """Jammers and spoofers."""
 
     jammers: list[JammerView]
     spoofers: list[SpooferView]
@@ -196,7 +196,7 @@ class RadioStage:
             self._update(self.world.clock.tick, quiet=True)
             self.channel.begin(self.world.clock.tick)
 
-    def look(self) -> None:
+    def ensure_links(self) -> None:
         """Compute the links if they have not been computed: for planning before the run begins."""
         if self.active and self.links.tick < 0:
             self._update(self.world.clock.tick, quiet=True)

@@ -94,7 +94,7 @@ def find_detours(
         searched = np.full((len(each), 2, WAY_COLUMNS), np.nan)
         x, y = goals[k, 0].copy(), goals[k, 1].copy()
         far = ends, arrivals, x, y
-        all_ways(
+        candidate_detours(
             zone_map.walls,
             zone_map.graph.circles,
             links,
@@ -150,7 +150,7 @@ def _nearby(w: Walls, aside: Walls, starts: Floats, goals: Floats, pairs: Ints) 
     return near
 
 
-def _all_ways(
+def _candidate_detours(
     w: Walls, circles: Floats, links: TangentLinks, starts: Floats, leaves: Floats, goals: Floats, arrivals: Floats,
     x: Floats, y: Floats, first: Ints, target: Ints, wx: float, wy: float, table: Floats,
 ) -> None:  # fmt: skip
@@ -169,7 +169,7 @@ def _all_ways(
         turns = starts[i][: 1 if isnan(leaves[i]) else 2]
         ends = WayEnds(turns, leaves[i], goals, arrivals, 0.0, 0.0, wx, wy)
         for k in range(2 if isnan(leaves[i]) else 1):
-            ways_from(w, circles, links, ends, far, wanted, rows, table, k)
+            detours_from_start(w, circles, links, ends, far, wanted, rows, table, k)
 
 
 class FarEnds(NamedTuple):
@@ -235,7 +235,7 @@ def may_improve(cost: float, circle: Floats, heading: float, far: FarEnds, wante
     return False
 
 
-def ways_from(
+def detours_from_start(
     w: Walls, circles: Floats, links: TangentLinks, all_ends: WayEnds, far: FarEnds, wanted: Ints, rows: Ints,
     table: Floats, alternative: int,
 ) -> None:  # fmt: skip
@@ -371,4 +371,4 @@ def joined(
 
 
 nearby = parallel_routine(_nearby)
-all_ways = parallel_routine(_all_ways)
+candidate_detours = parallel_routine(_candidate_detours)

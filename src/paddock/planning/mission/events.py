@@ -168,7 +168,7 @@ def damage_vehicle(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, c
 
 def close_zone(state: MissionData, zone: Zone, change: MissionChange) -> None:
     """Close a zone: replan ways through it; tasks inside are not done."""
-    state.close_zone(zone)
+    state.activate_zone(zone)
     state.log_event("zone", detail=zone.name)
     homes = [(vehicle, vehicle.spec.home) for vehicle in state.fleet.vehicles]
     closed = [vehicle for vehicle, (x, y, z, _) in homes if zone.contains(x, y) and zone.reaches(z, z)]
@@ -193,7 +193,7 @@ def close_zone(state: MissionData, zone: Zone, change: MissionChange) -> None:
 def reopen_zone(state: MissionData, name: str, change: MissionChange) -> None:
     """Open a zone again: replan ways and fields near it, and tasks that were undone."""
     homes = [home_of(state, vehicle.spec) for vehicle in state.fleet.vehicles]
-    zone = state.reopen_zone(name)
+    zone = state.deactivate_zone(name)
     if zone is None:
         return
     state.log_event("zone_removed", detail=name)

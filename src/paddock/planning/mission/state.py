@@ -267,12 +267,12 @@ class MissionData:
                 force.remove(next(k for k in force if self.all_zones[k].name == entry.detail))
         return tuple(self.all_zones[k] for k in force)
 
-    def close_zone(self, zone: Zone) -> None:
+    def activate_zone(self, zone: Zone) -> None:
         """Add a zone."""
         self.active_zones = [*self.active_zones, len(self.all_zones)]
         self.all_zones.append(zone)
 
-    def reopen_zone(self, name: str) -> Zone | None:
+    def deactivate_zone(self, name: str) -> Zone | None:
         """Remove a zone; return it, None if there is none of that name in force."""
         index = next((k for k in self.active_zones if self.all_zones[k].name == name), None)
         self.active_zones = [k for k in self.active_zones if k != index]

@@ -148,7 +148,7 @@ def follow_radios(table: Any, order: Any, made_at: Any, seen: Any) -> float:
 
 
 class ListTables(NamedTuple):
-    """What candidates are listed from."""
+    """Inputs of the candidate search."""
 
     seen: Floats  # (rows, n) by place
     order: Ints  # (n,)

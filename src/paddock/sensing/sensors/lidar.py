@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.sensing.rays import lidar_problem, look_around, ranges_of
+from paddock.sensing.rays import cast_rays, lidar_problem, ranges_of
 from paddock.sensing.sensor import ArraySensor, LookingOptions
 from paddock.world.columns import Column, column_tuple
 
@@ -36,6 +36,6 @@ SENSOR = ArraySensor(
     Reading,
     Options,
     arrays=ranges_of,
-    look=look_around,
+    look=cast_rays,
     problem=lidar_problem,
 )

@@ -107,7 +107,7 @@ def stop(run: LiveSource, client: str) -> int | Future[Any]:
         run.sim.clock.hold()
         run.sim.clock.finish_ticks()
         if run.sim.clock.active:
-            return run.look(lambda: run.sim.tick)
+            return run.read(lambda: run.sim.tick)
     return run.sim.tick
 
 

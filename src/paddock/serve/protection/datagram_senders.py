@@ -110,7 +110,7 @@ class Vds1Sender:
 
 
 CHALLENGE_EVERY = 0.2  # s between two cookies for one sender
-STRANGERS = 256  # unproven senders that are remembered; a new one replaces the one that has been silent longest
+UNVERIFIED = 256  # unverified senders that are remembered; a new one replaces the one that has been silent longest
 
 
 class Senders:
@@ -123,7 +123,7 @@ class Senders:
         self.most, self.rate, self.everyone = most, rate, everyone
         self.cookies = AddressCookies()
         self.known: dict[Address, Vds1Sender] = {}
-        self.strangers: dict[Address, Vds1Sender] = {}  # the one that has been silent longest first
+        self.unverified_senders: dict[Address, Vds1Sender] = {}  # the one that has been silent longest first
 
     def receive(self, address: Address, message: CarCommand | Subscribe, now: float) -> Vds1Sender | None:
         """Return the sender of a datagram; None if the limit of subscribers is reached."""
@@ -133,28 +133,28 @@ class Senders:
         elif client is None or client.proven_until is not None:
             until = self.cookies.valid_until(address, message, now)
             if client is None:
-                client = self._joined(address, now) if until else self._stranger(address, now)
+                client = self._joined(address, now) if until else self._unverified(address, now)
             if client is not None and until:
                 client.proven_until = until
         if client is not None:
             client.last_seen = now
         return client
 
-    def _stranger(self, address: Address, now: float) -> Vds1Sender:
-        client = self.strangers.pop(address, None) or Vds1Sender(self.rate, now)
+    def _unverified(self, address: Address, now: float) -> Vds1Sender:
+        client = self.unverified_senders.pop(address, None) or Vds1Sender(self.rate, now)
         client.proven_until = 0.0
-        self.strangers[address] = client  # last
-        if len(self.strangers) > STRANGERS:
-            del self.strangers[next(iter(self.strangers))]
+        self.unverified_senders[address] = client  # last
+        if len(self.unverified_senders) > UNVERIFIED:
+            del self.unverified_senders[next(iter(self.unverified_senders))]
         return client
 
     def _joined(self, address: Address, now: float) -> Vds1Sender | None:
-        """Return a new subscriber, with what is known of it as a stranger; None if the limit is reached."""
+        """Return a new subscriber, with what is known of it as an unverified one; None if the limit is reached."""
         if len(self.known) >= self.most:
             self.forget(now)
         if len(self.known) >= self.most:
             return None
-        client = self.strangers.pop(address, None) or Vds1Sender(self.rate, now)
+        client = self.unverified_senders.pop(address, None) or Vds1Sender(self.rate, now)
         self.known[address] = client
         return client
 
@@ -163,6 +163,7 @@ class Senders:
         gone = [address for address, client in self.known.items() if not client.subscribed(now)]
         for address in gone:
             del self.known[address]
-        for address in [stranger for stranger, client in self.strangers.items() if now - client.last_seen > SILENCE]:
-            del self.strangers[address]
+        silent = [address for address, client in self.unverified_senders.items() if now - client.last_seen > SILENCE]
+        for address in silent:
+            del self.unverified_senders[address]
         return len(gone)

@@ -165,7 +165,7 @@ class Client:
         await self.endpoint.refresh(changed)
         return self.endpoint.read(lambda snapshot: snapshot.layout)
 
-    def show(self, token: str) -> None:
+    def authenticate(self, token: str) -> None:
         """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
         if has_token(self.hub.options, token):
             if not self.admitted:
@@ -216,7 +216,7 @@ class Client:
         """Return whether it subscribed to a kind."""
         return self.subscription is not None and kind in self.subscription.view.kinds
 
-    def look_after(self, now: float) -> None:
+    def check_token_timeout(self, now: float) -> None:
         """Disconnect a client that sends no token in time."""
         if not self.admitted and now - self.since > PATIENCE:
             self.connection.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
@@ -326,7 +326,7 @@ class Client:
             token = params.pop("token")
             if not isinstance(token, str):
                 raise rpc.RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
-            self.show(token)
+            self.authenticate(token)
         if not (operation.entry.public or self.admitted):
             raise rpc.RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
         arguments = operation.read(params)

@@ -23,7 +23,7 @@ from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
-STRANGERS = 64  # connections without a token, and refused ones that still read why
+UNVERIFIED = 64  # connections without a token, and refused ones that still read why
 SWEEP = 0.1  # s between checks for timeouts and late subscribers
 FRESH = 0.05  # s for which a snapshot is recent enough for reads
 SOON = 0.05  # s after which a changed roster or changed frames are sent
@@ -51,8 +51,8 @@ class SubscriberEndpoint(Endpoint):
         self.requests = float(options["requests"])
         self.connections = int(options["connections"])
         self.clients: set[Client] = set()
-        most = share_of_files(STRANGERS)
-        self._strangers: Slots[Client] = Slots(most, lambda client: client.connection.drop("slots"))
+        most = share_of_files(UNVERIFIED)
+        self._unverified: Slots[Client] = Slots(most, lambda client: client.connection.drop("slots"))
         self._encoder = GroupEncoder(hub.mirror)
         self._debug_id: int | None = None
         self._sweeper: asyncio.Task[None] | None = None
@@ -151,14 +151,14 @@ class SubscriberEndpoint(Endpoint):
         if client.admitted:
             self.admit(client)
         else:
-            self._strangers.enter(client, client.host)
+            self._unverified.enter(client, client.host)
         if client.connection.open and self.hub.mirror.preparing:
             self._send_preparing(client)
         return client
 
     def admit(self, client: Client) -> None:
         """Count a client that needs no token, or has sent it; cut it off if there are too many."""
-        self._strangers.leave(client)
+        self._unverified.leave(client)
         admitted = [subscriber for subscriber in self.clients if subscriber.admitted and subscriber.connection.open]
         if len(admitted) <= self.connections:
             return
@@ -168,7 +168,7 @@ class SubscriberEndpoint(Endpoint):
             min(idle, key=lambda subscriber: subscriber.since).connection.drop("silent")
             return
         client.connection.cut_off("connections", f"the limit of {self.connections} connections is reached")
-        self._strangers.enter(client, client.host)
+        self._unverified.enter(client, client.host)
 
     def newest(self) -> Snapshot:
         """Return a copy of the newest snapshot."""
@@ -215,7 +215,7 @@ class SubscriberEndpoint(Endpoint):
     def forget(self, client: Client, reason: str) -> None:
         """Remove a client that has disconnected, or was disconnected for a reason."""
         self.clients.discard(client)
-        self._strangers.leave(client)
+        self._unverified.leave(client)
         self.hub.report(gone=client.name)
         if reason:
             self.count("cut_off", reason=reason)
@@ -258,7 +258,7 @@ class SubscriberEndpoint(Endpoint):
             await asyncio.sleep(SWEEP)
             now = monotonic()
             for client in list(self.clients):
-                client.look_after(now)
+                client.check_token_timeout(now)
             late = [viewer for viewer in self.viewers() if viewer.subscription and viewer.subscription.late(now)]
             with suppress(PaddockError):
                 self.show_newest(late)
