@@ -151,7 +151,7 @@ def apply_command(
         commands[known[name], where] = value.item() if single and isinstance(value, np.ndarray) else value
     recovered = failed.item(where) if single else int(np.count_nonzero(failed[where]))
     lasting = program.settings.timeout_ticks if lasting is None else lasting
-    program.control.let_expire(where, NEVER if lasting is None else tick + lasting)
+    program.control.set_expiry(where, NEVER if lasting is None else tick + lasting)
     if recovered:
         failed[where] = 0
     return recovered

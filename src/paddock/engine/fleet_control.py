@@ -377,7 +377,7 @@ class FleetControl:
 
     # timeouts of commands ---------------------------------------------------------------------------------------------
 
-    def let_expire(self, rows: int | slice | Ints, tick: int | Ints) -> None:
+    def set_expiry(self, rows: int | slice | Ints, tick: int | Ints) -> None:
         """Let the commands of vehicles time out at a tick (or one per vehicle); NEVER: not at all."""
         self._fleet.tables["expires"][rows] = tick
         self.expires_from = min(self.expires_from, tick if isinstance(tick, int) else int(tick.min()))

@@ -184,7 +184,7 @@ class Uplink:
         lasting = values[:, LASTING - PACKET]
         expires = tick + lasting.astype(np.int64)
         expires[lasting == HELD] = NEVER
-        program.control.let_expire(rows, expires)
+        program.control.set_expiry(rows, expires)
         table[LATCHED, rows] = values[:, 0]
         heard = np.unique(rows)
         back = heard[fleet.tables["failed"][heard] != 0]
