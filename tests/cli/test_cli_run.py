@@ -133,7 +133,7 @@ def test_the_summary_of_a_mission(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_state_that_is_not_finite_ends_a_headless_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "far.yaml"
-    file.write_text("vehicles: [{name: red, model: quad, pose: [0, 0, 5, 0], commands: {mode: goto, x: 1.0e+308}}]")
+    file.write_text("vehicles: [{name: red, model: point, behaviour: {counts_down: {after: 20}}}]")
     assert exit_code(["run", str(file), "--seconds", "1", "--json"]) == 1
     out, err = capsys.readouterr()
     numbers = json.loads(out)

@@ -6,20 +6,16 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
-from paddock.behaviour.rule import Rule
 from paddock.compute.kernel import cpu_source
-from paddock.compute.math import select
 from paddock.engine.simulation import Simulation
 from paddock.errors import NotFiniteError
 from paddock.record import Recorder, verify
-from paddock.vehicles.model import Desire, find_model
-from paddock.world.columns import Column
+from paddock.vehicles.model import find_model
 
 Load = Callable[..., Simulation]
 DOTS = {"name": "dots", "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
@@ -167,42 +163,12 @@ def test_substeps_do_not_depend_on_strides(load: Load) -> None:
     assert sims[0].state_hash() == sims[1].state_hash()
 
 
-class CountOptions(NamedTuple):
-    """When a count ends, and what divides by zero then."""
-
-    after: Annotated[float, Column("", "decisions until then", 1.0, 1e6)] = 1e6
-    keeps: Annotated[float, Column("0/1", "1: the memory divides, 0: only the desire", 0.0, 1.0)] = 1.0
-
-
-class Count(NamedTuple):
-    """Decisions so far, and a quotient."""
-
-    made: Annotated[float, Column("", "decisions")] = 0.0
-    left: Annotated[float, Column("", "quotient")] = 0.0
-
-
-def count_down(me: Any, m: Any, o: Any, urge: Any, target: Any, path: Any, dt: float) -> tuple[Desire, Count]:
-    """Go east; divide by the decisions that are left."""
-    left = 1.0 / (o.after - m.made - 1.0)
-    kept = select(o.keeps > 0.5, left, 0.0)
-    return Desire(2.0, select(o.keeps > 0.5, kept, left), 0.0, 10.0), Count(m.made + 1.0, kept)
-
-
-@pytest.fixture
-def counts(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a behaviour that fails after some decisions."""
-    module: Any = ModuleType("counts_down")
-    module.RULE = Rule("Go east", CountOptions, count_down, Count)
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    return str(module.__name__)
-
-
 @pytest.mark.parametrize("strides", [[1] * 30, [30], [7] * 5])
-def test_a_memory_that_is_not_finite_ends_the_run_at_its_tick(load: Load, counts: str, strides: list[int]) -> None:
+def test_a_memory_that_is_not_finite_ends_the_run_at_its_tick(load: Load, strides: list[int]) -> None:
     # a rover's inputs are limited, so that its state stays finite
-    three = {"name": "it", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 3}}, "behaviour": counts}
+    three = {"name": "it", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 3}}, "behaviour": "counts_down"}
     sim = load(three, rate=60, every={"behaviour": 4})
-    sim.behaviours.override("it[1]", {counts: {"after": 5}})
+    sim.behaviours.override("it[1]", {"counts_down": {"after": 5}})
     with pytest.raises(NotFiniteError) as caught:
         step_all(sim, strides)
     text = "the run has ended: the state of 'it[1]' is not finite at tick 17: memory.left is inf"
@@ -217,17 +183,17 @@ def test_a_memory_that_is_not_finite_ends_the_run_at_its_tick(load: Load, counts
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(600, marks=pytest.mark.slow)])  # the second: a parallel kernel
-def test_a_desire_that_is_not_finite_is_an_event(load: Load, counts: str, count: int) -> None:
+def test_a_desire_that_is_not_finite_is_an_event(load: Load, count: int) -> None:
     many = {"name": "it", "count": count, "model": "rover", "spawn": {"grid": {"spacing": 3}}}
     broken = {"after": 3, "keeps": 0}
-    sim = load({**many, "behaviour": {counts: broken}}, rate=60, on_nan="remove")
+    sim = load({**many, "behaviour": {"counts_down": broken}}, rate=60, on_nan="remove")
     sim.step(10)
     events = alarms(sim)
     assert events[0] == (3, "it[0]", "desire.vy is not finite")
     assert events[-1] == ((3, "it", "500 more vehicles") if count == 600 else (3, "it[2]", "desire.vy is not finite"))
     assert not sim.snapshot().layout.fleets and sim.tick == 10
     # a point takes the desire as it is: one alarm, that of the cause
-    sim = load({"name": "dot", "model": "point", "behaviour": {counts: {"after": 3}}}, rate=60, on_nan="remove")
+    sim = load({"name": "dot", "model": "point", "behaviour": {"counts_down": {"after": 3}}}, rate=60, on_nan="remove")
     sim.step(10)
     assert [(e.tick, e.kind, e.detail) for e in sim.events.since()] == [
         (3, "not_finite", "memory.left is inf"),
@@ -236,9 +202,9 @@ def test_a_desire_that_is_not_finite_is_an_event(load: Load, counts: str, count:
 
 
 def test_a_recording_of_a_run_that_ended_verifies(load: Load, tmp_path: Path) -> None:
-    sim = load({"name": "quad", "model": "quad", "pose": [0, 0, 5, 0]})
+    sim = load({"name": "dot", "model": "point"}, rate=60)
     with Recorder(sim, tmp_path / "run.mcap"):
-        sim.command("quad", mode="goto", x=1e308, at_tick=13)  # its square is infinite
+        sim.behaviours.override("dot", {"counts_down": {"after": 20}}, at_tick=13)
         with pytest.raises(NotFiniteError):
             sim.step(100)
     assert 13 < sim.tick < 100 and alarms(sim)[0][0] == sim.tick
