@@ -72,8 +72,8 @@ def _is_inputs(value: Any) -> bool:
     if not _is_fields(value) or not all(map(_is_label, value)):
         return False
     return all(
-        _is_number(given) or _is_array(given) or (isinstance(given, list) and all(map(_is_number, given)))
-        for given in value.values()
+        _is_number(number) or _is_array(number) or (isinstance(number, list) and all(map(_is_number, number)))
+        for number in value.values()
     )
 
 
@@ -100,14 +100,14 @@ FIELDS = Valid("a mapping of names", _is_fields)
 NAME = Valid("a name", _is_name)
 LABEL = Valid(f"printable text of 1 to {LONGEST_NAME} characters", _is_label)
 TEXT = Valid("text", _is_name)
-ONE = Valid("a name or an id", lambda value: _is_name(value) or _is_id(value))
+NAME_OR_ID = Valid("a name or an id", lambda value: _is_name(value) or _is_id(value))
 VEHICLES = Valid(
     "a name, an id or an array of ids",
-    lambda value: ONE.holds(value) or (_is_array(value) and value.dtype.kind in "iu"),
+    lambda value: NAME_OR_ID.holds(value) or (_is_array(value) and value.dtype.kind in "iu"),
 )
 LISTED = Valid(
     "a name, an id, or names and ids",
-    lambda value: VEHICLES.holds(value) or (isinstance(value, list | tuple) and all(map(ONE.holds, value))),
+    lambda value: VEHICLES.holds(value) or (isinstance(value, list | tuple) and all(map(NAME_OR_ID.holds, value))),
 )
 TIMEOUT = Valid(
     f"a number > 0 and <= {LONGEST_TIMEOUT:g}, or none",
@@ -152,14 +152,14 @@ class SpawnAction(Action, saved_as="spawn"):
 class RemoveAction(Action, saved_as="remove"):
     """Remove a vehicle or a fleet."""
 
-    target: Annotated[str | int, ONE]
+    target: Annotated[str | int, NAME_OR_ID]
 
 
 @dataclass(frozen=True)
 class PlaceAction(Action, saved_as="place"):
     """Move a vehicle to a pose as if it had started there: x, y, z (m), yaw (rad), speed (m/s); a fleet to (n, 4)."""
 
-    target: Annotated[str | int, ONE]
+    target: Annotated[str | int, NAME_OR_ID]
     pose: Annotated[Sequence[Any] | NDArray[np.float64], Valid("a list or array of numbers", _is_pose)]
     speed: Annotated[Any, Valid("a number or an array", lambda value: _is_number(value) or _is_pose(value))] = 0.0
 

@@ -72,7 +72,6 @@ SPREAD_PURPOSE = 1024  # purposes of random draws; a spread parameter adds its r
 
 Location = Callable[..., str]  # path inside an entry -> where the user wrote it
 FASTEST = 1e4  # speed limit of a vehicle at its start, m/s
-LARGEST_YAW = 1e4  # limit of its yaw in either direction, rad
 
 
 def environment_values(scenario: Scenario) -> Floats:
@@ -154,8 +153,6 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: 
     where = location("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
-    if not (np.abs(poses[:, 3]) <= LARGEST_YAW).all():
-        raise InvalidValueError(f"{where}: the yaw is within {LARGEST_YAW:g} rad of 0")
     advice = "; leave z out to start on the ground" if world.uneven is not None else ""
     refuse_below(world, poses, f"{where}: vehicles start", advice)
     if abs(entry.speed) > FASTEST:

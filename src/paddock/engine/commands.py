@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.engine.actions import PlaceAction
-from paddock.engine.build import FASTEST, LARGEST_YAW, placed_states, refuse_below
+from paddock.engine.build import FASTEST, placed_states, refuse_below
 from paddock.engine.fleet_settings import VARYING
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
@@ -16,6 +16,8 @@ from paddock.world.columns import FARTHEST, Column, Floats, checked, column_inde
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.parts import largest_of, limited
 from paddock.world.world import World
+
+LARGEST_YAW = 1e4  # rad: limit of the yaw of a vehicle that is placed, in either direction
 
 
 def refuse_commanded_by_behaviour(program: FleetProgram, rows: Ints) -> None:
