@@ -36,8 +36,13 @@ class Renderer:
         self.port = self.listener.getsockname()[1]
 
     def accept(self) -> None:
-        self.socket, _ = self.listener.accept()
-        self.socket.settimeout(20)
+        """Accept a connection; again if it is closed before anything is sent, because the hub dials again then."""
+        while True:
+            self.socket, _ = self.listener.accept()
+            self.socket.settimeout(20)
+            if self.socket.recv(1, socket.MSG_PEEK):
+                break
+            self.socket.close()
         self.splitter = Splitter(1 << 20, 1 << 20)
         self.inbox: list[StreamFrame | JsonLine] = []
 
