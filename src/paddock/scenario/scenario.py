@@ -194,13 +194,13 @@ class Scenario(Section):
     def _all_different(cls, vehicles: Entries) -> Entries:
         check_different(((entry.name, (k, "name")) for k, entry in enumerate(vehicles)), {}, ("vehicles",))
         _check_ids(vehicles)
-        taken = {entry.name for entry in vehicles}
+        names = {entry.name for entry in vehicles}
         named = list(vehicles)
         for index, entry in enumerate(vehicles):
             if not entry.name:
                 model = re.sub(r"[^A-Za-z0-9_.-]", "_", entry.model)
                 prefix = model if re.match(r"[A-Za-z_]", model) else f"_{model}"
-                named[index] = entry.model_copy(update={"name": numbered(prefix, index, taken)})
+                named[index] = entry.model_copy(update={"name": numbered(prefix, index, names)})
         return tuple(named)
 
     @model_validator(mode="after")
@@ -293,9 +293,9 @@ class Scenario(Section):
 def _check_ids(vehicles: Entries) -> None:
     """Reject ids used by two entries; an entry with a count uses a range."""
     spans = sorted((entry.id, index) for index, entry in enumerate(vehicles) if entry.id is not None)
-    for (low, one), (high, second) in pairwise(spans):
-        if high < low + vehicles[one].count:
-            early, late = sorted((one, second))
+    for (low, first_index), (high, second_index) in pairwise(spans):
+        if high < low + vehicles[first_index].count:
+            early, late = sorted((first_index, second_index))
             entry = vehicles[early]
             first = entry.id or 0
             span = f" (ids {first} to {first + entry.count - 1})" if entry.count > 1 else ""
