@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Seed, Text, Vector3, Whole, invalid
 from paddock.scenario.contact import ContactSection, check_contact
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import (
@@ -31,7 +31,6 @@ from paddock.scenario.via import via_problem, via_schema
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
 PACE_MIN, PACE_MAX = 0.05, 100.0
-SEED_END = 2**64
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -148,7 +147,7 @@ class Scenario(Section):
 
     name: Text = Field(default="scenario", description="Name of the scenario.")
     description: Text = Field(default="", description="A description for people.")
-    seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
+    seed: Seed = Field(default=0, description="Seed of every random draw; same seed, same bytes.")
     clock: ClockSection = Field(default=ClockSection(), description="How time passes.")
     world: WorldSection = Field(default=WorldSection(), description="Ground, air, gravity and position on Earth.")
     track: TrackChoice | None = Field(default=None, description="A race track: a name, a file, or a mapping.")
