@@ -24,7 +24,7 @@ from paddock.engine.events import EVENTS_SHOWN, EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.radio.roster import NOT_JAMMED, RadioRoster, RadioState
 from paddock.errors import PaddockError
-from paddock.radio.links.jamming import ON, Jammers, active_share, add_jamming, band_shares, frame_times
+from paddock.radio.links.jamming import ON, Jammers, add_jamming, band_shares, frame_times
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
 from paddock.radio.links.table import BURST, SHARE, Bools, on_channel, packet_error
 from paddock.radio.packets.messages import rules_of
@@ -237,7 +237,7 @@ class DeceptionStage:
         state.chances = np.zeros((len(deceptive), roster.radios.n))
         if len(deceptive):
             sending = [
-                active_share(jammers.states[k], jammers.sections[k].on, time, interval) * float(jammers.present[k])
+                jammers.states[k].active_share(jammers.sections[k].on, time, interval) * float(jammers.present[k])
                 for k in deceptive.tolist()
             ]
             powers = levels, state.links.jamming, state.links.interference

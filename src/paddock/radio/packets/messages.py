@@ -45,12 +45,9 @@ from paddock.radio.packets.state import (
     LATEST,
     PacketState,
     decoded,
-    discard_unused,
     encoded,
     live,
-    make_room,
     new_packets,
-    silence,
     tables_of,
 )
 from paddock.scenario.radio_types import MessagesSection
@@ -124,7 +121,7 @@ class Messages:
     def set_state(self, state: PacketState, devices: Devices) -> None:
         """Use another state, of these radios; there are no links until `use`."""
         self.state, self.devices = state, devices
-        make_room(state)
+        state.make_room()
         self._idle: PacketState | None = None  # the state, if it is known to be idle
         n = len(devices.streams)
         heap, node, key, due = (np.zeros(n, np.int64) for _ in range(4))
@@ -201,7 +198,7 @@ class Messages:
 
     def silence(self, radios: Ints) -> None:
         """End what radios transmit and receive, before the links change; packets in their queues are lost."""
-        silence(self.state, radios, self.section.window[0])
+        self.state.silence(radios, self.section.window[0])
         self._idle = None
 
     # messages ---------------------------------------------------------------------------------------------------------
@@ -235,7 +232,7 @@ class Messages:
         """Discard contents that are not used any more, if they may be half of all."""
         state = self.state
         if len(state.contents) > LEAST_KEPT + 2 * int(state.queued.sum() + state.mails.sum()):
-            discard_unused(state)
+            state.discard_unused()
         if len(state.contents) >= MOST_KEPT:
             raise PaddockError(f"more than {MOST_KEPT} messages are under way or in mailboxes")
 
@@ -327,7 +324,7 @@ class Messages:
         """Queue packets of a service at a time (s); return their numbers, 0 for those that a full queue has dropped."""
         state = self.state
         if len(state.numbers) > 2 * len(state.inbox):
-            discard_unused(state)
+            state.discard_unused()
         numbers, sources = self._keep_values(np.asarray(post.values, np.float64)), np.asarray(post.sources, np.int64)
         columns: dict[str, Any] = {"number": numbers, "goal": post.goals, "hops": self.section.hops}
         columns |= {"bits": post.bits, "kind": post.kind}
