@@ -320,19 +320,19 @@ class MessageStage:
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `send` in plain values; PaddockError if it cannot be sent."""
-        radio, known = self._radio, ("source", "to", "bits", "hops", "lifetime")
+        radio, options = self._radio, ("source", "to", "bits", "hops", "lifetime")
         for name in arguments:
-            if name not in (*known, "data", *CONTENTS):
-                raise unknown_name("argument of send", name, (*known, "data"))
-        known_arguments: dict[str, Any] = {name: arguments.get(name) for name in known}
-        source = radio.number_of(known_arguments["source"])
+            if name not in (*options, "data", *CONTENTS):
+                raise unknown_name("argument of send", name, (*options, "data"))
+        values: dict[str, Any] = {name: arguments.get(name) for name in options}
+        source = radio.number_of(values["source"])
         if radio.state.silent[source]:
-            raise PaddockError(f"send: {known_arguments['source']!r} is damaged: its radio is dead")
-        if known_arguments["to"] != EVERYONE and radio.number_of(known_arguments["to"]) == source:
-            raise PaddockError(f"send: {known_arguments['to']!r} cannot send a message to itself")
+            raise PaddockError(f"send: {values['source']!r} is damaged: its radio is dead")
+        if values["to"] != EVERYONE and radio.number_of(values["to"]) == source:
+            raise PaddockError(f"send: {values['to']!r} cannot send a message to itself")
         content = _content(arguments)
-        ends = {name: known_arguments.pop(name) for name in ("source", "to")}
-        return ends | checked_options(known_arguments) | content
+        ends = {name: values.pop(name) for name in ("source", "to")}
+        return ends | checked_options(values) | content
 
     def send(self, arguments: Mapping[str, Any], tick: int) -> int:
         """Queue a message; return its number."""

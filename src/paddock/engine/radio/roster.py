@@ -239,8 +239,8 @@ class RadioRoster:
                 fleet_name = plain.partition("[")[0]
                 if (members := self.world.fleets.get(fleet_name)) is not None and members.n:
                     raise UnknownNameError(_no_member(plain, members)) from None
-                known = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
-                raise unknown_name("vehicle or station", plain, known) from None
+                names = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
+                raise unknown_name("vehicle or station", plain, names) from None
             if len(rows) != 1:
                 raise PaddockError(f"{plain!r} is a fleet of {len(rows)}: name one vehicle, e.g. {plain}[0]")
             own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
@@ -274,11 +274,11 @@ def put_emitters(world: World, poses: PoseBlocks, jammers: Jammers, radios: Radi
 
 def _no_member(name: str, fleet: Fleet) -> str:
     """Return why a fleet does not have a vehicle of this name."""
-    known = np.sort(fleet.members[: fleet.n])
-    if fleet.n == known[-1] - known[0] + 1:
-        return f"{fleet.name} has {fleet.n} vehicles, {known[0]} to {known[-1]}, not {name!r}"
+    members = np.sort(fleet.members[: fleet.n])
+    if fleet.n == members[-1] - members[0] + 1:
+        return f"{fleet.name} has {fleet.n} vehicles, {members[0]} to {members[-1]}, not {name!r}"
     number = name.partition("[")[2].removesuffix("]")
     gone = number.isdecimal() and int(number) < fleet.next_member
     what = "has been removed" if gone else "does not exist"
-    others = f"{fleet.name}[{known[0]}] and {fleet.name}[{known[-1]}]"
+    others = f"{fleet.name}[{members[0]}] and {fleet.name}[{members[-1]}]"
     return f"{name!r} {what}; {fleet.name} has {fleet.n} vehicles, {others} among them"

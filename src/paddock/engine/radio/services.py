@@ -167,16 +167,16 @@ class Uplink:
 
     def _latch(self, program: FleetProgram, part: RadioPart, arrivals: Arrivals, tick: int) -> None:
         """Take the commands of a fleet that have arrived, and latch them."""
-        mine, places = part.vehicles(arrivals.receiver)
+        latched, places = part.vehicles(arrivals.receiver)
         rows = program.fleet.rows[places]
         if program.control.acts:
             takes = ~program.control.driven(rows)  # a rule drives the others: their commands count as lost
-            mine, rows = mine[takes], rows[takes]
+            latched, rows = latched[takes], rows[takes]
         if not len(rows):
             return
-        table, values = program.fleet.tables[UPLINK], arrivals.values[mine]
+        table, values = program.fleet.tables[UPLINK], arrivals.values[latched]
         np.add.at(table[DELIVERED], rows, 1.0)
-        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._radio.world.clock.dt)
+        np.add.at(table[DELAY], rows, arrivals.arrived[latched] - values[:, 0] * self._radio.world.clock.dt)
         newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
         order = newer[np.argsort(values[newer, 0], kind="stable")]
         if len(order):
@@ -355,13 +355,13 @@ class TelemetryStage(TimedService):
         order = np.argsort(arrivals.sent, kind="stable")  # of several states of one vehicle the newest stays
         origin, sent, values = arrivals.origin[order], arrivals.sent[order], arrivals.values[order]
         for program, part in fleets if len(origin) else ():
-            (mine, places), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
+            (newest, places), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
             rows = program.fleet.rows[places]
             np.add.at(table[STATES_RECEIVED], rows, 1.0)
-            newer = sent[mine] > table[STATE_TIME, rows]
-            mine, rows = mine[newer], rows[newer]
-            table[STATE_TIME, rows] = sent[mine]
-            table[STATE:, rows] = values[mine, :NUMBERS].T
+            newer = sent[newest] > table[STATE_TIME, rows]
+            newest, rows = newest[newer], rows[newer]
+            table[STATE_TIME, rows] = sent[newest]
+            table[STATE:, rows] = values[newest, :NUMBERS].T
 
     # results ---------------------------------------------------------------------------------------------------------
 

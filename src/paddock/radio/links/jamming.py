@@ -254,8 +254,8 @@ def frame_times(section: JammerSection, state: JammerState, column: Floats) -> t
 
     `column` is that of the jammer in the table of radios. Frames that would overlap follow each other.
     """
-    taken = float(column[COLUMN.bits] * column[COLUMN.spread] / state.bandwidth)
-    return max(1.0 / (section.frames or FRAMES), taken), taken
+    airtime = float(column[COLUMN.bits] * column[COLUMN.spread] / state.bandwidth)
+    return max(1.0 / (section.frames or FRAMES), airtime), airtime
 
 
 def pulse_times(section: JammerSection, state: JammerState, column: Floats) -> tuple[float, float] | None:
@@ -264,8 +264,8 @@ def pulse_times(section: JammerSection, state: JammerState, column: Floats) -> t
     The frames of a deceptive jammer are pulses.
     """
     if section.kind == "deceptive":
-        period, taken = frame_times(section, state, column)
-        return period, taken / period
+        period, airtime = frame_times(section, state, column)
+        return period, airtime / period
     if section.kind == "pulsed" and section.period is not None:
         return section.period, PULSE_DUTY if section.duty is None else section.duty
     return None

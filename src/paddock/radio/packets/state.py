@@ -258,16 +258,16 @@ class PacketState:
 
     def silence(self, radios: Ints, window: int) -> None:
         """End what radios transmit and receive, before the links change; packets in their queues are lost."""
-        row, place = live(self.head, self.queued, self.queue)
-        kinds = self.queue[row, place, c.KIND]
+        row, entry = live(self.head, self.queued, self.queue)
+        kinds = self.queue[row, entry, c.KIND]
         lost = np.bincount(row[kinds != c.BEACON], minlength=self.n)
         self.counts[c.LOST, radios] += lost[radios]
-        kept = self.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios]
+        counters = self.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios]
         self.queued[radios], self.head[radios] = 0, 0
         idle = np.array([c.RadioRow._field_defaults[name] for name in c.RadioRow._fields])
         self.whole[:, radios] = idle[:, None]
         self.whole[c.WINDOW, radios] = window
-        self.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios] = kept
+        self.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios] = counters
         self.real[: c.ON_AIR, radios] = 0.0
 
 
@@ -336,13 +336,13 @@ def check_times(
     w, first = state.whole, state.queue[np.arange(state.n), state.head]
     phase, until, due = w[c.PHASE], w[c.UNTIL], w[c.REPLY_AT]
     on_air = (phase == c.SENDS) | (phase == c.LISTENS)
-    taken = devices.overhead + (first[:, c.HEADER] + first[:, c.BITS]) / devices.bit_rate
+    airtimes = devices.overhead + (first[:, c.HEADER] + first[:, c.BITS]) / devices.bit_rate
     replies = _slots(devices.overhead + rules.ack_bits / devices.bit_rate, rules.slot)
     longest = max(int(replies.max(initial=1)), 1) + rules.sifs + 2
     later = int(_slots(LATEST, rules.slot)) + 1
     idle = np.where(links.denied[REPEATS] == OPEN, np.maximum(w[c.LEFT], 0), HORIZON)  # with bursts, over many slots
     waits = np.where(w[c.LEFT] < 0, later, rules.difs + idle) + 1
-    last = now + np.select([phase == c.SENDS, phase == c.LISTENS], [_slots(taken, rules.slot) + 1, longest], waits)
+    last = now + np.select([phase == c.SENDS, phase == c.LISTENS], [_slots(airtimes, rules.slot) + 1, longest], waits)
     pauses = (phase == c.WAITS) & (until == c.NEVER) & (w[c.LEFT] >= 0)
     valid = np.where(phase == c.IDLE, until == c.NEVER, pauses | ((until > earliest) & (until <= last)))
     valid &= np.where(w[c.REPLY] == c.NO_REPLY, due == c.NEVER, (due > earliest) & (due <= now + longest))
