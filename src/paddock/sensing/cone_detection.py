@@ -16,7 +16,7 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
 from paddock.sensing.beams import into_axes, ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.sensor import CONE, ArrayReading, FleetView, Ints
+from paddock.sensing.sensor import CONE, ArrayReading, Draws, FleetView, Ints
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
 from paddock.world.solids import (
@@ -62,15 +62,6 @@ TRUTH = (
     Column("", "colour, as in detections", name="colour"),
     Column("", "number of the cone: its place in `sim.world.track.cones`; obstacles from 100,000 on", name="number"),
 )
-
-
-class Draws(NamedTuple):
-    """What the random numbers of a frame depend on: key of the sensor, stream of the vehicle, purpose, tick."""
-
-    key: int
-    stream: int
-    purpose: int
-    tick: int
 
 
 class FieldOfView(NamedTuple):
