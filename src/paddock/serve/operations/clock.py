@@ -49,13 +49,11 @@ def _step_here(run: LiveSource, ticks: int) -> Future[Any] | None:
     return done
 
 
-def step_synchronously(
-    run: LiveSource, client: str, ticks: int, control: dict[str, dict[str, Any]] | None = None, tick: int = 0
-) -> Future[Any]:
+def step_synchronously(run: LiveSource, client: str, ticks: int, control: dict[str, Any] | None = None) -> Future[Any]:
     """Step with the answer to the next control request, which saves a round trip."""
     if control is not None:
-        run.claim_of(client).prepare(tick, control)
-        run.commands += len(control)
+        run.claim_of(client).prepare(**control)
+        run.commands += len(control["commands"])
     answer: Future[Any] = Future()
 
     def stepped(done: Future[Any]) -> None:

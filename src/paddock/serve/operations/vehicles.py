@@ -90,6 +90,8 @@ def _post(run: LiveSource, client: str, action: Action, at_tick: int | None) -> 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
     """Post one action per fleet; all are checked before the first is posted."""
     numbers = np.asarray(ids, np.int64)
+    if not len(numbers):
+        raise InvalidValueError("a command needs at least one vehicle: the list of ids is empty")
     run.refuse_other_driver(client, numbers)
     for name, values in inputs.items():
         if np.ndim(values) and np.shape(values) != numbers.shape:
@@ -220,7 +222,7 @@ def release(run: LiveSource, client: str) -> None:
     claimed.release()
 
 
-def control(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> int:
+def control(run: LiveSource, client: str, tick: int, commands: dict[str | int, dict[str, Any]]) -> int:
     """Answer a control request; a reply to another tick, or after the deadline, is refused."""
     run.claim_of(client).reply(tick, commands)
     run.commands += len(commands)

@@ -15,7 +15,7 @@ from typing import Any
 import zmq
 
 from paddock import __version__
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.facts import OperationError, OperationOutcome
 from paddock.serve.hub import Endpoint, Hub, Send
@@ -268,7 +268,7 @@ class ZmqServer(Endpoint):
             self._refuse(peer, request.id, "busy", f"{OPEN_MOST} requests are unanswered already")
             return
         try:
-            operation, arguments = operation_of(request.body, self._name_of)
+            operation, arguments = operation_of(request.body)
         except PaddockError as error:
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
@@ -309,12 +309,6 @@ class ZmqServer(Endpoint):
         state = state_of(snapshot, self.hub.ring.wall_time, peer.layout)
         peer.layout = snapshot.layout
         return state
-
-    def _name_of(self, number: int) -> str:
-        snapshot = self.hub.ring.latest()
-        if snapshot is None:
-            raise UnknownNameError(f"no vehicle has the id {number}")
-        return snapshot[number].name
 
     def _reply(
         self, peer: ZmqPeer, number: int, body: requests.ReplyBody, outcome: OperationOutcome | None = None
@@ -442,8 +436,8 @@ class ZmqPeers:
         return [peer for peer in self.clients.values() if now - peer.last_seen > SILENCE]
 
 
-def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[str, dict[str, Any]]:
-    """Return the operation of a request with valid arguments; `name_of` returns the name of a vehicle by id."""
+def operation_of(body: requests.Body) -> tuple[str, dict[str, Any]]:
+    """Return the operation of a request with valid arguments."""
     if isinstance(body, requests.Call):
         if body.method not in CALLS:
             raise unknown_name("operation", body.method, CALLS)
@@ -451,17 +445,7 @@ def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[st
         return body.method, CALLS[body.method].checked(arguments)
     if not isinstance(body, requests.Direct):
         raise InvalidValueError(f"{type(body).__name__} is no operation of the simulation")
-    name, arguments = body.operation, dict(body.arguments)
-    if name == "command_many" and "at_tick" in arguments:
-        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
-    if name == "command_many" and not len(arguments["ids"]):
-        raise InvalidValueError("a command needs at least one vehicle: the list of ids is empty")
-    for key in ("commands", "control"):  # by the names of the vehicles
-        if arguments.get(key) is not None:
-            arguments[key] = {
-                vehicle if isinstance(vehicle, str) else name_of(vehicle): v for vehicle, v in arguments[key].items()
-            }
-    return name, OPERATIONS[name].checked(arguments)
+    return body.operation, OPERATIONS[body.operation].checked(body.arguments)
 
 
 def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes | None:
