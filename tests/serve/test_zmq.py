@@ -162,6 +162,7 @@ def test_the_state_is_the_simulations(raw: Any, served: Any) -> None:
 def test_control_requests_are_answered_once_and_in_time(raw: Any, served: Any) -> None:
     sim, _ = served
     client = raw()
+    client.ask(pb.Request(id=1, admin=pb.Admin(step=pb.Step(ticks=1))))
     mode = pb.SetMode(mode=pb.SetMode.SYNCHRONOUS, vehicles=["red"])
     reply = client.ask(pb.Request(id=2, admin=pb.Admin(set_mode=mode)))
     assert reply.result.json.replace(" ", "") == '{"every":1,"timeout":5.0,"on_timeout":"hold"}'

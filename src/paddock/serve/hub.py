@@ -421,13 +421,13 @@ class Hub:
         elif "push" in message:
             self._on_push(message["push"], message["content"])
         elif "beat" in message:
-            self.mirror.figures, self.mirror.updated = message["beat"], monotonic()
+            self.mirror.receive_figures(message["beat"])
             self.link.send({"beat": True})
         elif "stop" in message:
             self.stopped.set()
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
-        self.facts.pushed_at = monotonic_ns()
+        self.facts.mark_pushed()
         self.mirror.on_push(kind, content)
         for name, endpoint in self.endpoints.items():
             with self._guarded(name):
@@ -454,7 +454,8 @@ class Hub:
             return
         self.tick, self.time, self.shown = snapshot.tick, snapshot.time, monotonic()
         if snapshot.roster != self._roster:
-            self._roster, self.facts.pushed_at = snapshot.roster, monotonic_ns()
+            self._roster = snapshot.roster
+            self.facts.mark_pushed()
         wall_time, sends = self.ring.wall_time, []
         for name, endpoint in self.endpoints.items():
             if (newest or not endpoint.latest) and snapshot.tick % endpoint.every == 0:

@@ -54,6 +54,10 @@ class ReplaySource:
         self._push: Push = lambda kind, content: None
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
 
+    def count_refused(self) -> None:
+        """Count an operation that was refused."""
+        self.refused += 1
+
     @property
     def ticking(self) -> bool:
         """False: a recording has no ticks that operations could delay."""

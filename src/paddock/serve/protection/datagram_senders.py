@@ -88,6 +88,14 @@ class Vds1Sender:
         self.challenged_at = -CHALLENGE_EVERY  # s
         self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
 
+    def see(self, now: float) -> None:
+        """Note that a datagram has arrived (s)."""
+        self.last_seen = now
+
+    def prove(self, until: float) -> None:
+        """Require a proof of its address, which it has until that time (s); 0: it has none yet."""
+        self.proven_until = until
+
     def subscribed(self, now: float) -> bool:
         """Return whether it still receives states: it is neither silent nor without proof."""
         return now - self.last_seen <= SILENCE and (self.proven_until is None or now < self.proven_until)
@@ -135,14 +143,14 @@ class Senders:
             if client is None:
                 client = self._joined(address, now) if until else self._unverified(address, now)
             if client is not None and until:
-                client.proven_until = until
+                client.prove(until)
         if client is not None:
-            client.last_seen = now
+            client.see(now)
         return client
 
     def _unverified(self, address: Address, now: float) -> Vds1Sender:
         client = self.unverified_senders.pop(address, None) or Vds1Sender(self.rate, now)
-        client.proven_until = 0.0
+        client.prove(0.0)
         self.unverified_senders[address] = client  # last
         if len(self.unverified_senders) > UNVERIFIED:
             del self.unverified_senders[next(iter(self.unverified_senders))]
