@@ -195,11 +195,11 @@ class Host:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _watch(self, wanted: list[int]) -> None:
+    def _watch(self, periods: list[int]) -> None:
         """Get the snapshots of the endpoints' periods and of the `wanted` ones (ticks)."""
-        self._wanted, before = wanted, self._unwatch
+        self._wanted, before = periods, self._unwatch
         if before is not None:  # the hub is ready
-            periods = sorted({*self._periods.values(), *wanted})
+            periods = sorted({*self._periods.values(), *periods})
             self._unwatch = [self.source.watch(self._on_snapshot, every) for every in periods]
             for unwatch in before:
                 unwatch()

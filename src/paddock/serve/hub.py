@@ -171,8 +171,8 @@ class OperationGate:
             queue.remove(item)
             self._forget(item)
             item.then(OperationError("PaddockError", f"{client} has left"))
-        if kept := deque(item for item in queue if item.number):
-            self._queues[client] = kept
+        if remaining := deque(item for item in queue if item.number):
+            self._queues[client] = remaining
         self._quick.pop(client, None)
         self.after(client, then)
         self._pump()
@@ -371,8 +371,8 @@ class Hub:
     async def _open(self) -> dict[str, Any]:
         addresses = {}
         for name, options in self.options.endpoints.items():
-            known = self._config["addresses"].get(name) or {}  # of the previous hub: clients reconnect there
-            values = {**options.model_dump(mode="json"), **known}
+            previous = self._config["addresses"].get(name) or {}  # of the previous hub: clients reconnect there
+            values = {**options.model_dump(mode="json"), **previous}
             module = import_module(f"paddock.serve.endpoints.{name}")
             endpoint: Endpoint = module.ENDPOINT(self, values, self._config["periods"][name])
             try:

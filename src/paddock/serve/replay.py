@@ -190,8 +190,8 @@ class ReplaySource:
                 ]
             ).T
             times = run.sample(0).time + run.times()[samples.start : samples.stop : samples.step]
-            known = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
-            return {"times": times.tolist(), "values": known}
+            finite_values = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
+            return {"times": times.tolist(), "values": finite_values}
 
         return read
 

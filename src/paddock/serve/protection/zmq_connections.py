@@ -146,12 +146,12 @@ class ConnectionLimiter:
         self._open.pop(descriptor, None)
         if event == zmq.EVENT_ACCEPTED:
             now = monotonic()
-            for known in [
+            for settled_descriptor in [
                 open_descriptor
                 for open_descriptor, watched in self._open.items()
                 if now - watched.since > DEAD_MS / 1000.0
             ]:
-                self._young.leave(known)
+                self._young.leave(settled_descriptor)
             settled = len(self._open) - len(self._young)
             self._young.most = min(self._spare, max(0, self._most - settled))
             self._open[descriptor] = WatchedConnection(now)
