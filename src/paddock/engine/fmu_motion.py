@@ -1,5 +1,6 @@
 """Dynamics by FMUs: one instance per vehicle, stepped by the ticking thread at every tick."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -129,3 +130,10 @@ class FmuMotion:
         for running, state in zip(started, states, strict=True):
             running.instance.load(state)
         program.fleet.fmu.running = started
+
+
+def close_fmus(programs: Mapping[str, FleetProgram]) -> None:
+    """Stop the FMUs of a run that ends: some can run once per process only."""
+    for program in programs.values():
+        if program.fmus is not None:
+            program.fmus.close(program.fleet, program.fleet.rows)

@@ -57,7 +57,7 @@ PACKET = POSTED  # first row of a packet's numbers
 
 def fitted_fleets(radio: "RadioStage") -> list[tuple[FleetProgram, RadioPart]]:
     """Return the fleets that have radios, with them."""
-    return [(radio.programs[part.fleet], part) for part in radio.roster.radios.parts]
+    return [(radio.world.programs[part.fleet], part) for part in radio.roster.radios.parts]
 
 
 def station_radio(radio: "RadioStage", via: ViaSection | MavlinkViaSection) -> int:
@@ -71,7 +71,8 @@ class Uplink:
 
     def __init__(self, radio: "RadioStage", events: EventLog) -> None:
         self._radio, self.events = radio, events
-        self._waits: bool | None = None  # whether a command waits at its station; None: not known
+        self._waits = False  # whether a command waits at its station
+        self._version = (-1, -1)  # of the vehicles of which that is known
 
     def post(
         self, program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], tick: int, lasting: int | None
@@ -94,10 +95,12 @@ class Uplink:
         """Return this tick while a command waits, or may have arrived."""
         if not self._radio.active:
             return NEVER_DUE
-        if self._waits is None:
+        world = self._radio.world
+        if self._version != world.version:
+            self._version = world.version
             self._waits = any(
                 program.settings.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
-                for program in self._radio.programs.values()
+                for program in world.programs.values()
             )
         return tick if self._waits or self._radio.channel.messages.serves else NEVER_DUE
 
@@ -144,7 +147,6 @@ class Uplink:
             table = program.fleet.tables[UPLINK]
             values[of == k, : len(table) - PACKET] = table[PACKET:, row[of == k]].T
             bits[of == k] = INPUT_BITS * (table[INPUTS:, row[of == k]] != NOT_GIVEN).sum(axis=0)
-        channel.fitted()
         under_way = channel.messages.queued(COMMAND, source)[:, GOAL]
         room = channel.section.queue - int(channel.messages.state.queued[source])
         free = np.flatnonzero(~np.isin(goals, under_way))
@@ -200,7 +202,6 @@ class Uplink:
             raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
         channel, table = self._radio.channel, program.fleet.tables[UPLINK][:, rows]
         sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
-        channel.fitted()
         _, goals, _ = channel.messages.under_way(COMMAND)
         for _, part in [carried for carried in self._carried() if carried[0] is program]:
             waiting += int(np.isin(goals, part.first_radios(program.fleet.ranks[rows])).sum())
@@ -229,10 +230,6 @@ class Uplink:
                 raise PaddockError(f"saved commands on their way to {program.fleet.name!r} are not valid")
         if not known.all():
             raise PaddockError("saved commands are on their way to vehicles without `via: radio`")
-
-    def forget(self) -> None:
-        """Discard cached values: a reset or restore has replaced the state."""
-        self._waits = None
 
 
 def _whole(values: Floats, most: float = LARGEST_COUNT) -> bool:
@@ -283,7 +280,7 @@ class TimedService:
         """Return the fleets that take part, with their radios; their phases are up to date."""
         taking_part = [pair for pair in fitted_fleets(self._radio) if self._rate_of(pair[0]) is not None]
         world = self._radio.world
-        version = world.run, world.roster_version, world.seed
+        version = *world.version, world.seed
         if version != self._version:
             self._version = version
             own = {part.fleet: program.fleet for program, part in taking_part}
@@ -292,10 +289,6 @@ class TimedService:
                 fleet: draw_uniforms(world.seed, own, self._purpose, 1)[:, 0] for fleet, own in streams.items()
             }
         return taking_part
-
-    def forget(self) -> None:
-        """Draw the phases again at the next call: a restore has replaced the vehicles."""
-        self._version = ()
 
     def _per_tick(self, program: FleetProgram) -> float:
         rate = self._rate_of(program)
