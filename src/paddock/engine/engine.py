@@ -13,7 +13,7 @@ from paddock.engine.actions import Mailbox
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.clock_thread import ClockThread
-from paddock.engine.fmu_motion import close_fmus
+from paddock.engine.fmu_motion import close_fmus, single_fmus_stopped
 from paddock.engine.motion import MOTIONS
 from paddock.engine.pacing import Pacer
 from paddock.engine.program import FleetProgram
@@ -142,12 +142,16 @@ class Engine:
     def restore(self, saved: bytes | dict[str, Any]) -> None:
         """Replace the state by a saved one, which may be unpacked. On an error, the state is as before."""
         with self.thread.driving("restore()"):
-            self._swap(self.prepare_restore(saved))
+            with single_fmus_stopped(self.programs):
+                prepared = self.prepare_restore(saved)
+            self._swap(prepared)
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0. On an error, the state is as before."""
         with self.thread.driving("reset()"):
-            self._swap(self.prepare_reset(seed, apart=False))
+            with single_fmus_stopped(self.programs):
+                prepared = self.prepare_reset(seed, apart=False)
+            self._swap(prepared)
 
     def prepare_restore(self, saved: bytes | dict[str, Any], apart: bool = False) -> PreparedRun:
         """Build the state of a saved run and check it; nothing is changed.
