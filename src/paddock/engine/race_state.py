@@ -95,7 +95,7 @@ def _cones(stage: "RulesStage", log: Floats) -> set[int]:
 
 def _possible(stage: "RulesStage", numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which ids are those of cones that are, or have been, in the world."""
-    others = [p.fleet.ids for name, p in stage.programs.items() if name not in stage.cones.homes]
+    others = [p.fleet.ids for name, p in stage.world.programs.items() if name not in stage.cones.homes]
     taken = np.isin(numbers, np.concatenate([np.zeros(0, np.int64), *others]))
     return np.asarray(~taken & (numbers >= 0) & (numbers < stage.world.state.next_id))
 

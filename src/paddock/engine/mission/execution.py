@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from paddock.compute import arrays
-from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.fleet_control import OWN
 from paddock.engine.mission.following import (
@@ -22,6 +21,7 @@ from paddock.engine.mission.following import (
 from paddock.engine.mission.link import MissionLink
 from paddock.engine.mission.spacing import Spacing
 from paddock.engine.program import FleetProgram
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
@@ -60,7 +60,7 @@ class KinematicExecution:
 
     def __init__(self, participants: MissionFleets) -> None:
         self.participants = participants
-        self.mission, self.world = participants.mission, participants.world
+        self.mission = participants.mission
         self.part = KinematicRun(self.mission, None)
         self.spacing = None  # exact paths: no separation
 
@@ -79,7 +79,7 @@ class KinematicExecution:
         for group in self.participants.vehicles()[0]:
             vehicles = [self.mission.vehicles[index] for index in group.indices.tolist()]
             speeds = [v.spec.speed if v.current is not None and v.current.flown != 0.0 else 0.0 for v in vehicles]
-            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world)
+            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.participants.host.world)
             group.program.fleet.state[:, group.rows] = placed
             group.program.forget_poses()
 
@@ -121,16 +121,23 @@ class DynamicsExecution:
     spacing: Spacing | None = child()
     link: MissionLink | None = child()  # None: routes and reports arrive at once
 
-    def __init__(self, participants: MissionFleets, poses: PoseBlocks, link: MissionLink | None = None) -> None:
+    def __init__(self, participants: MissionFleets, link: MissionLink | None = None) -> None:
         """`link` carries routes and reports of a mission over radio."""
         fill(self)
         self.link = link
         self.participants = participants
-        self.mission, self.world = mission, world = participants.mission, participants.world
-        self.blocks = poses
+        self.mission = mission = participants.mission
         required, planned = mission.setup.separation, mission.setup.problem.separation is not None
-        self.spacing = None if required is None else Spacing(required, world.heights, planned)
+        self.spacing = None if required is None else Spacing(required, self._heights, planned)
         self.believed = np.zeros((0, 4))  # as `here`, with the position that the vehicle believes in
+
+    @property
+    def world(self) -> Run:
+        """The world of the mission's run."""
+        return self.participants.host.world
+
+    def _heights(self, x: Floats, y: Floats) -> Floats:
+        return self.world.heights(x, y)
 
     def join(self, program: FleetProgram) -> None:
         """Add a fleet that takes part."""
@@ -228,7 +235,7 @@ class DynamicsExecution:
         """
         poses, away = self.here.copy(), np.isin(np.arange(len(self.here)), list(self.held))
         for group, tracks in self._members():
-            block = self.blocks(group.program.fleet.name)[:, group.program.fleet.ranks[group.rows]]
+            block = self.participants.host.poses(group.program.fleet.name)[:, group.program.fleet.ranks[group.rows]]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
             qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
             yaw = arrays.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))

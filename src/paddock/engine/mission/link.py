@@ -85,14 +85,19 @@ class MissionLink:
     reported: Ints = array("i8", MEMBER, low=0)  # finished tasks in the last report
     counts: MissionTraffic = plain(lambda: MissionTraffic(0, 0, 0, 0, 0, 0, 0), list, traffic_from)
 
-    def __init__(self, radio: RadioStage, station: str, via: MissionViaSection, participants: MissionFleets) -> None:
+    def __init__(self, station: str, via: MissionViaSection, participants: MissionFleets) -> None:
         """`station` and `via` are those of the scenario's mission."""
         fill(self)
-        self.radio, self.station, self.via, self.participants = radio, station, via, participants
+        self.station, self.via, self.participants = station, via, participants
         self.mission = participants.mission
         self.outbox = fresh(Outbox, most_bits=8 * via.mtu)
         if self.mission.setup.method == "cbba":
             self.mission.negotiator = self.negotiate
+
+    @property
+    def radio(self) -> RadioStage:
+        """The radio over which the packets go."""
+        return self.participants.host.radio
 
     def check(self, state: Any) -> None:
         """Refuse other numbers of vehicles than the mission has."""

@@ -9,15 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from paddock.engine.actions import MissionAction
-from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import Location, build_program
-from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets, PreparedSpawn
+from paddock.engine.fleets import PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
-from paddock.engine.mission.following import MissionFleets
+from paddock.engine.mission.following import MissionFleets, MissionHost
 from paddock.engine.mission.link import MissionLink
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.from_scenario import (
     check_heights,
@@ -44,7 +42,6 @@ from paddock.world.archive import typed
 from paddock.world.fleet import Ints
 from paddock.world.parts import child, fresh, part, value
 from paddock.world.parts import plain as plain_leaf
-from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
 FINEST = 2.0  # minimum m between two of them
@@ -91,7 +88,7 @@ class RouteAhead(NamedTuple):
         return [PlannedRoute(self.fleet, self.ids, "mission", False, points)]
 
 
-def check_members(scenario: Scenario, world: World) -> None:
+def check_members(scenario: Scenario, world: Run) -> None:
     """Refuse driven vehicles, joining ones that could not be built at their time, and plans that stop by the clock."""
     mission = scenario.mission
     assert mission is not None
@@ -146,59 +143,36 @@ class MissionRunState:
 class MissionRun:
     """One run of the mission of a scenario."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        world: World,
-        fleets: Fleets,
-        events: EventLog,
-        poses: PoseBlocks,
-        radio: RadioStage | None = None,
-    ) -> None:
-        """`radio` is the stage over which a mission with `via` reaches its vehicles."""
-        check_members(scenario, world)
-        self.scenario = scenario
-        self.world = world
-        self.fleets = fleets
-        self.events = events
+    def __init__(self, scenario: Scenario, host: MissionHost) -> None:
+        check_members(scenario, host.world)
+        self.scenario, self.host = scenario, host
         self.mission: Mission = Mission(setup_of(scenario))
-        kinematic = self.mission.setup.execute == "kinematic"
-        assert scenario.mission is not None
-        self.joining = sorted(
-            ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
-        )
+        section, radio = scenario.mission, scenario.radio
+        assert section is not None
+        joining = ((event.at, k) for k, event in enumerate(section.events) if event.vehicle is not None)
+        self.joining = sorted(joining)
         self.state = fresh(MissionRunState, joining=len(self.joining))
-        members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
-        self.state.fleets = members
-        self.participants = MissionFleets(self.mission, members, world, fleets.programs)
+        self.state.fleets = {scenario.vehicles[k].name for k in participants(scenario, section)}
+        self.participants = MissionFleets(self.mission, self.state, host)
         self.link = None
-        if scenario.mission.via is not None and radio is not None:
-            assert scenario.radio is not None
-            via = scenario.mission.via
-            self.link = MissionLink(radio, station_of(via, scenario.radio), via, self.participants)
+        if section.via is not None:
+            assert radio is not None
+            self.link = MissionLink(station_of(section.via, radio), section.via, self.participants)
         self.execution: DynamicsExecution | KinematicExecution = (
             KinematicExecution(self.participants)
-            if kinematic
-            else DynamicsExecution(self.participants, poses, self.link)
+            if self.mission.setup.execute == "kinematic"
+            else DynamicsExecution(self.participants, self.link)
         )
         self.state.execution = self.execution.part
 
-    def attach(
-        self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks, radio: RadioStage | None = None
-    ) -> None:
-        """Move to a world with the same vehicles, which has taken over the state of the one it was made for."""
-        self.world, self.fleets, self.events = world, fleets, events
-        self.participants.world, self.participants.programs = world, fleets.programs
-        self.participants.forget()
-        self.execution.world = world
-        if self.link is not None and radio is not None:
-            self.link.radio = radio
-        if isinstance(self.execution, DynamicsExecution):
-            self.execution.blocks = poses
+    @property
+    def world(self) -> Run:
+        """The world in which the mission takes place."""
+        return self.host.world
 
     def built(self, program: FleetProgram) -> None:
         """Add a new fleet; its vehicles follow the mission."""
-        if program.fleet.name in self.participants.fleets:
+        if program.fleet.name in self.state.fleets:
             self.execution.join(program)
 
     def begin(self) -> None:
@@ -305,12 +279,12 @@ class MissionRun:
 
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""
-        self.participants.fleets.add(entry.name)
+        self.state.fleets.add(entry.name)
         try:
             fields = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
-            self.fleets.spawn(fields, prepared)
+            self.host.fleets.spawn(fields, prepared)
         except Exception:
-            self.participants.fleets.discard(entry.name)
+            self.state.fleets.discard(entry.name)
             raise
 
     def _report(self, tick: int) -> None:
@@ -320,20 +294,18 @@ class MissionRun:
             kind = known if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
-                self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
+                self.host.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
         self.state.reported = len(log)
 
     def rebuild(self) -> None:
         """Build what is derived from a loaded state, after the fleets."""
-        self.participants.fleets = self.state.fleets
-        self.participants.forget()
         self.execution.rebuild()
         if self.link is not None:
             self.link.check_packets()
 
     def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.state.fleets = self.participants.fleets = fleets_from(saved["fleets"])
+        self.state.fleets = fleets_from(saved["fleets"])
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:
@@ -396,7 +368,7 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
         return dotted(("add_vehicle", *path))
 
     refuse_behaviour(entry, location)
-    if entry.name in run.fleets.programs:
+    if entry.name in run.world.programs:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
     if prepared is None:
         build_program(run.world, run.scenario, entry, location)  # raises, with the location, if it cannot be built
