@@ -142,7 +142,7 @@ class Engine:
 
     def _complete(self) -> None:
         """Complete the state: plan a mission that has not begun, number the actions that have arrived, and fetch what
-        a GPU and the autopilots hold.
+        a GPU holds.
         """
         self.world.state.scenario = self._scenario_digest()
         if self.mission is not None:
@@ -152,8 +152,6 @@ class Engine:
             self.radio.messages.fitted()
         for fleet in self.world.fleets.values():
             _ = fleet.state
-        if self.claims.autopilots.states is not None:
-            self.claims.autopilots.states.write()
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:

@@ -11,7 +11,9 @@ Heartbeats of the scenario's own ground station are a service of the run; the pa
 import socket
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from annotated_types import Ge
 
 from paddock.engine.actions import PacketAction
 from paddock.engine.applier import Applier
@@ -64,11 +66,13 @@ class RadioEnds(NamedTuple):
 class RadioPath:
     """The radio link of one vehicle's MAVLink: `up` to the vehicle, `down` to the ground station."""
 
+    beats: Annotated[int, Ge(0)]  # heartbeats that the autopilot has got
+
     def __init__(self, ends: RadioEnds, vehicle: "MavlinkVehicle") -> None:
         self.ends, self.vehicle = ends, vehicle
         self.up: deque[Any] = deque()  # messages and their senders that have arrived at the vehicle
         self.down: deque[Any] = deque()  # packets, as peers get them, that have arrived at the station
-        self.beats = 0  # heartbeats that the autopilot has got
+        self.beats = 0
         self._received: deque[Any] = deque()  # messages from programs that are not on the air yet, with their senders
         self._sent: deque[tuple[bytes, list[Any]]] = deque()  # packets of the autopilot, and where each goes
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf, nan
 from time import monotonic
-from typing import NamedTuple, Never
+from typing import Annotated, ClassVar, NamedTuple, Never
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from paddock.autopilot.contract import Autopilot
@@ -19,7 +20,9 @@ from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
+from paddock.world.records import Text
 
+NEVER_US = 1 << 62  # a simulated time that no run reaches
 LATENCIES = 512  # samples kept per vehicle
 
 Report = Callable[[str, object, str], None]
@@ -71,6 +74,7 @@ class StatusRow(NamedTuple):
 class BridgeVehicle:
     """A vehicle on the bridge with its autopilot; its sensors and actuators are rows of its adapter's blocks."""
 
+    saved_fields: ClassVar[tuple[str, ...]] = ("due_us", "failed")
     placed: Placed
     autopilot: Autopilot
     adapter: str  # name of its adapter
@@ -81,12 +85,12 @@ class BridgeVehicle:
     holding: bool = False  # simulated time stands still until it answers
     was_live: bool = False
     exchanges: int = 0
-    due_us: int = 0  # simulated time of its next exchange; that of its group, if it has one
+    due_us: Annotated[int, Ge(0), Le(NEVER_US)] = 0  # simulated time of its next exchange; never after a failure
     offered_ns: int = 0  # performance clock at the last offer
     latencies: deque[int] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # ns, for display only
     note: str = ""  # why its simulator refused it
     group: "VehicleGroup | None" = None  # it answers together with others
-    failed: str = ""  # exception of its autopilot, which is not called again before a reset
+    failed: Text = ""  # exception of its autopilot, which is not called again before a reset
 
     def __post_init__(self) -> None:
         self.sysid = self.placed.id
@@ -95,6 +99,10 @@ class BridgeVehicle:
 
     def __str__(self) -> str:
         return f"vehicle {self.sysid} {self.placed.name!r}"
+
+    def set_due(self, due_us: int) -> None:
+        """Set the simulated time of the next exchange."""
+        self.due_us = NEVER_US if self.failed else due_us
 
     def diagnosis(self) -> str:
         """Return why its autopilot does not answer."""
@@ -141,9 +149,9 @@ class BridgeVehicle:
 class VehicleGroup:
     """Vehicles of one simulator whose autopilots answer an exchange together; they share its figures."""
 
-    def __init__(self, vehicles: Sequence[BridgeVehicle], rows: Sequence[int], due_us: int) -> None:
+    def __init__(self, vehicles: Sequence[BridgeVehicle], rows: Sequence[int]) -> None:
         """`rows`: the rows of the vehicles in the blocks of their simulator, ascending."""
-        self.vehicles, self.due_us, self.adapter = list(vehicles), due_us, vehicles[0].adapter
+        self.vehicles, self.due_us, self.adapter = list(vehicles), vehicles[0].due_us, vehicles[0].adapter
         self.rows: NDArray[np.int64] | slice = np.array(rows)
         if len(rows) == rows[-1] - rows[0] + 1:
             self.rows = slice(rows[0], rows[-1] + 1)
@@ -153,11 +161,16 @@ class VehicleGroup:
         for vehicle in vehicles:
             vehicle.group, vehicle.latencies = self, self.latencies
 
+    def set_due(self, due_us: int) -> None:
+        """Set the simulated time of the next exchange."""
+        self.due_us = due_us
+        for vehicle in self.vehicles:
+            vehicle.set_due(due_us)
+
     def dissolve(self) -> None:
         """Let each vehicle answer on its own."""
         for vehicle in self.vehicles:
             vehicle.exchanges, vehicle.group, vehicle.latencies = vehicle.total, None, self.latencies.copy()
-            vehicle.due_us = vehicle.due_us if vehicle.failed else self.due_us
 
 
 RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator

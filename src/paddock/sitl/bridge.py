@@ -13,7 +13,7 @@ from time import monotonic, perf_counter_ns
 from typing import Annotated, Any, Self
 
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Ge
 from numpy.typing import NDArray
 
 from paddock.autopilot.contract import Autopilot
@@ -23,6 +23,7 @@ from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_na
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import (
+    NEVER_US,
     AdapterLink,
     BridgeStoppedError,
     BridgeVehicle,
@@ -31,12 +32,11 @@ from paddock.sitl.adapter_link import (
     TimeoutPolicy,
     VehicleGroup,
 )
-from paddock.world.parts import VEHICLE, array, children, count, fresh, mapping, part, value
+from paddock.world.parts import VEHICLE, adopt_fields, array, children, count, fields_of, fresh, part
 
 Ints = NDArray[np.int64]
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")
-NEVER_US = 1 << 62  # a simulated time that no run reaches
 SLICE = 0.02  # s of wall time to wait for one autopilot before the next is polled
 
 
@@ -54,18 +54,15 @@ class AdapterRows:
 class BridgeState:
     """The state of the bridge: its time, when each vehicle is due, and the newest data of the world."""
 
-    time_us: int = value(0, low=0, unit="us")
-    due: dict[int, int] = mapping(int, Annotated[int, Ge(0), Le(NEVER_US)])  # us of the next exchange, by system id
-    failed: dict[int, str] = mapping(int, str)  # exceptions of autopilots, by system id
+    bridge: Any = fields_of()
+    vehicles: dict[str, Any] = fields_of(many=True)  # by system id
     adapters: dict[str, AdapterRows] = children()
 
     def check(self, state: Any) -> None:
         """Check that exactly the vehicles that have failed are never due."""
-        for system, due in self.due.items():
-            if (due == NEVER_US) != (system in self.failed) or due > NEVER_US:
-                raise InvalidValueError(f"vehicle {system} cannot be due at {due} us")
-        if not self.failed.keys() <= self.due.keys() or not all(map(str.isprintable, self.failed.values())):
-            raise InvalidValueError("vehicles that have failed are not valid")
+        for system, loaded in self.vehicles.items():
+            if (loaded.values["due_us"] == NEVER_US) != bool(loaded.values["failed"]):
+                raise InvalidValueError(f"vehicle {system} cannot be due at {loaded.values['due_us']} us")
 
 
 class FairLock:
@@ -96,6 +93,8 @@ class Bridge:
 
     The ticking thread calls `due` and `exchange`; the other methods may be called from any thread.
     """
+
+    time_us: Annotated[int, Ge(0)]
 
     def __init__(
         self,
@@ -134,6 +133,7 @@ class Bridge:
         self._next = 0, -1  # ticks: from the first on, the second is due
         self._stale = True  # whether the due times have changed since
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
+        self._state: BridgeState | None = None
 
     def _report(self, kind: str, subject: object, detail: str) -> None:
         self._on_event(kind, str(subject), detail)
@@ -179,6 +179,7 @@ class Bridge:
             if isinstance(each, VehicleGroup):
                 each.dissolve()
         self._schedule, self._grouped = list(self.vehicles), False
+        self._show_rows()
 
     def _group(self) -> None:
         """Put vehicles of one simulator into groups whose autopilots may answer together and are due together."""
@@ -192,8 +193,7 @@ class Bridge:
                     groups.setdefault((vehicle.adapter, key, vehicle.due_us), []).append((vehicle, row))
                     self._fresh.discard(vehicle.sysid)
         together = [
-            VehicleGroup([vehicle for vehicle, _ in pairs], [row for _, row in pairs], due_us)
-            for (_, _, due_us), pairs in groups.items()
+            VehicleGroup([vehicle for vehicle, _ in pairs], [row for _, row in pairs]) for pairs in groups.values()
         ]
         alone = [vehicle for vehicle in self.vehicles if vehicle.group is None]
         self._schedule, self._alone = [*together, *alone], bool(alone)
@@ -263,35 +263,37 @@ class Bridge:
             self._fresh.clear()
             self._stale = True
 
-    def write(self, state: BridgeState) -> None:
-        """Copy its present values to its part of the run's state."""
-        state.failed = {v.sysid: v.failed for v in self.vehicles if v.failed}
-        state.time_us, state.due = self.time_us, {v.sysid: v.due_us for v in self.vehicles}
-        state.due |= {v.sysid: v.group.due_us for v in self.vehicles if v.group is not None and not v.failed}
-        for name, rows in state.adapters.items():
-            rows.sensors[:], rows.actuators[:] = self.links[name].sensors, self.links[name].actuators
-
-    def blank_state(self) -> BridgeState:
-        """Return its part in the state of a run."""
+    def new_state(self, live: bool) -> BridgeState:
+        """Return its part in the state of a run: the present one if it is `live`, or one to be loaded."""
         state = fresh(BridgeState)
+        state.bridge, state.vehicles = self, {str(vehicle.sysid): vehicle for vehicle in self.vehicles}
         for link in self.links.values():
             if link.adapter.hosted:
                 rows = state.adapters[link.adapter.name] = fresh(AdapterRows, vehicle=len(link.ids))
                 rows.n, rows.systems[:] = len(link.ids), link.ids
+        if live:
+            self._state = state
+            self._show_rows()
         return state
 
-    def read(self, state: BridgeState) -> None:
+    def _show_rows(self) -> None:
+        """Let the state have the present rows of the simulators."""
+        for name, rows in ({} if self._state is None else self._state.adapters).items():
+            rows.sensors, rows.actuators = self.links[name].sensors, self.links[name].actuators
+
+    def resume(self, state: BridgeState) -> None:
         """Continue from a state that is checked; groups form again at the next exchange."""
         self._resets += 1
         self._ungroup()
-        self.time_us = state.time_us
         self._fresh.clear()
         self._stale = True
         for vehicle in self.vehicles:
             vehicle.reset()
-            vehicle.failed, vehicle.due_us = state.failed.get(vehicle.sysid, ""), state.due[vehicle.sysid]
+        adopt_fields(state)
         for name, rows in state.adapters.items():
             self.links[name].resume(rows.sensors, rows.actuators)
+        self._state = state
+        self._show_rows()
 
     def close(self) -> None:
         """End waiting, close all autopilots and disconnect all simulators."""
@@ -317,7 +319,7 @@ class Bridge:
         self._begun, waiting, wait = self._resets, self.mode != "free", self._wait
         if time_us < self.time_us:  # the engine has gone back
             for each in self._schedule:
-                each.due_us = time_us if each.due_us < NEVER_US else NEVER_US
+                each.set_due(time_us)
             for link in self.links.values():
                 link.rewind()
         for link in list(self.links.values()):
@@ -378,7 +380,7 @@ class Bridge:
     def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
         """Let the autopilots of a group answer, those with new sensor data."""
         updated = link.updated[group.rows]
-        group.due_us = group.vehicles[0].autopilot.next_us(self.time_us)
+        group.set_due(group.vehicles[0].autopilot.next_us(self.time_us))
         if not link.connected or not updated.any():
             return
         fresh = None if updated.all() else np.flatnonzero(updated)
