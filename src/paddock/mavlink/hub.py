@@ -486,14 +486,14 @@ class MavlinkVehicle:
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""
         self._restart(now_us)
+        if self.path is not None:
+            self.path.restart()
         for _, streams in self._all_streams():
             streams.restart(now_us)
 
     def _restart(self, now_us: int) -> None:
         self.now_us, self.failed = now_us, ""
         self.vibration.restart()
-        if self.path is not None:
-            self.path.restart()
         self.parameters.restart()
         self.missions.restart()
 

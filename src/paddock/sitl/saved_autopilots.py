@@ -1,7 +1,7 @@
 """The autopilots' part of a saved state: built-in autopilots, the bridge, MAVLink, and missions that are being started.
 
 Peers on MAVLink, their requests and transfers are no part of it: a ground station does not go back in time. They
-continue, with the restored autopilots.
+continue, with the restored autopilots; their packets on the simulated radio are part of it.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,10 +27,15 @@ class MavlinkState:
     vehicles: dict[str, Any] = fields_of(many=True)
     writers: dict[str, Any] = fields_of(many=True)
     streams: dict[str, Any] = fields_of(many=True)
+    packets: dict[str, Any] = fields_of(many=True)  # over the radio
 
     def check(self, state: Any) -> None:
-        """Check that the streams have known messages."""
+        """Check that the streams have known messages, and packets."""
         from paddock.mavlink.messages import KNOWN
+        from paddock.mavlink.radio_path import check_packets
+
+        for loaded in self.packets.values():
+            check_packets(loaded.values)
 
         for loaded in self.streams.values():
             intervals, due = loaded.values["_intervals"], loaded.values["_next"]
@@ -102,6 +107,7 @@ class SavedAutopilots(AutopilotStates):
             made.mavlink.hub = hub
             made.mavlink.vehicles = {str(sysid): vehicle for sysid, vehicle in hub.vehicles.items()}
             made.mavlink.writers = {str(sysid): vehicle.writer for sysid, vehicle in hub.vehicles.items()}
+            made.mavlink.packets = {str(sysid): path.packets for sysid, path in self._paths().items()}
             made.mavlink.streams = {str(sysid): vehicle.streams for sysid, vehicle in hub.vehicles.items()}
 
     def read(self) -> None:
@@ -124,6 +130,8 @@ class SavedAutopilots(AutopilotStates):
                 for link in host.hub.vehicles.values():
                     link.resume(max(host.hub.now_us, 0))
             adopt_fields(state)
+            for path in self._paths().values():
+                path.resume()
 
     def _part(self) -> AutopilotsState | None:
         part: AutopilotsState | None = self.host.sim.engine.world.state.autopilots

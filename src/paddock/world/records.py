@@ -406,10 +406,10 @@ def register(protocol: type, *kinds: type) -> None:
 
 
 def _record(kind: type, within: tuple[type, ...]) -> Codec:
-    if any(issubclass(holder, kind) for holder in within):
-        return _holder(kind)
     if kind in _members:
         return _variants(_members[kind], within)
+    if any(issubclass(holder, kind) for holder in within):
+        return _holder(kind)
     if getattr(kind, "__abstractmethods__", None) or kind.__subclasses__():
         return _subclass(kind, within)
     fields = fields_of(kind, within)
@@ -530,10 +530,10 @@ class Fields:
         name = ""
         try:
             values: dict[str, Any] = {}
-            for name, each in self.codecs.items():
+            for name, field in self.codecs.items():
                 if name not in tree and name in self.saved:
                     raise RefusedValueError("is missing")
-                values[name] = each.read(tree.get(name), holders)
+                values[name] = field.read(tree.get(name), holders)
             return values
         except RefusedValueError as refused:
             raise refused.within(f".{name}") from None
