@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf, nan
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import Annotated, ClassVar, NamedTuple, Never
 
 import numpy as np
@@ -111,13 +111,45 @@ class BridgeVehicle:
         except Exception as error:
             return one_line(error)
 
+    def offer(self) -> None:
+        """Offer its autopilot the present sensor data; an answer is awaited."""
+        self.offered_ns, self.awaited = perf_counter_ns(), True
+        self.autopilot.offer(self.sensors)
+
+    def note_answer(self, now_ns: int) -> None:
+        """Count an exchange, which has ended at a time of the performance clock."""
+        self.latencies.append(now_ns - self.offered_ns)
+        self.exchanges += 1
+
+    def note_live(self) -> bool:
+        """Return whether its autopilot has connected or disconnected."""
+        before, self.was_live = self.was_live, self.autopilot.live
+        return self.was_live != before
+
+    def note_timeout(self, holds: bool) -> None:
+        """Let simulated time stand still until it answers, or continue without it."""
+        self.holding, self.free_running = holds, not holds
+
+    def use(self, commands: ActuatorCommands) -> bool:
+        """Set its actuators; return whether it answers again after a timeout."""
+        late = self.free_running or self.holding
+        self.actuators.row[...] = commands.row
+        self.awaited = self.free_running = self.holding = False
+        return late
+
+    def fail(self, reason: str) -> None:
+        """Stop calling its autopilot, which has raised an exception."""
+        self.awaited = self.free_running = self.holding = False
+        self.failed, self.due_us = reason, NEVER_US
+
     @property
     def total(self) -> int:
         """Its exchanges, including those of its group."""
         return self.exchanges + (0 if self.group is None else self.group.exchanges)
 
     def reset(self) -> None:
-        """Reset: no data offered, no answer awaited, motors off."""
+        """Reset: no data offered, no answer awaited, motors off, due at time 0."""
+        self.due_us = 0
         self.awaited = self.free_running = self.holding = False
         self.failed = ""
         self.exchanges = 0
@@ -166,6 +198,11 @@ class VehicleGroup:
         self.due_us = due_us
         for vehicle in self.vehicles:
             vehicle.set_due(due_us)
+
+    def note_answer(self, latency_ns: int) -> None:
+        """Count an exchange."""
+        self.latencies.append(latency_ns)
+        self.exchanges += 1
 
     def dissolve(self) -> None:
         """Let each vehicle answer on its own."""

@@ -167,7 +167,7 @@ class Bridge:
                 autopilot.close()
                 raise
             self._vehicles = dict(sorted({**self._vehicles, vehicle.sysid: vehicle}.items()))
-            vehicle.due_us = self.time_us
+            vehicle.set_due(self.time_us)
             self._fresh.discard(vehicle.sysid)
             self._ungroup()
             self._stale = True
@@ -255,7 +255,6 @@ class Bridge:
             self._ungroup()
             for vehicle in self.vehicles:
                 vehicle.reset()
-                vehicle.due_us = 0
                 try:
                     vehicle.autopilot.reset()
                 except Exception as error:
@@ -358,11 +357,9 @@ class Bridge:
                 link.send()
         now_ns = perf_counter_ns()
         for vehicle in answered:
-            vehicle.latencies.append(now_ns - vehicle.offered_ns)
-            vehicle.exchanges += 1
+            vehicle.note_answer(now_ns)
         for group in groups:
-            group.latencies.append(now_ns - started_ns)
-            group.exchanges += 1
+            group.note_answer(now_ns - started_ns)
         if finished:
             for call in self.after_exchange:
                 call(time_us)
@@ -397,10 +394,8 @@ class Bridge:
         for vehicle in vehicles:
             if vehicle.sysid in self._fresh and not vehicle.failed:
                 self._fresh.remove(vehicle.sysid)
-                vehicle.offered_ns = perf_counter_ns()
-                vehicle.awaited = True
                 try:
-                    vehicle.autopilot.offer(vehicle.sensors)
+                    vehicle.offer()
                 except Exception as error:
                     self._fail(vehicle, error)
 
@@ -415,12 +410,9 @@ class Bridge:
             return True
         try:
             if started is None:
-                # log that an autopilot has connected or disconnected
-                live = vehicle.autopilot.live
-                if live != vehicle.was_live:
-                    vehicle.was_live = live
-                    detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
-                    self._report("connected" if live else "lost", vehicle, detail)
+                if vehicle.note_live():
+                    detail = f"{vehicle.autopilot.kind} answers" if vehicle.was_live else vehicle.diagnosis()
+                    self._report("connected" if vehicle.was_live else "lost", vehicle, detail)
                 waiting = waiting and vehicle.awaited and not vehicle.free_running and vehicle.was_live
             commands = vehicle.autopilot.collect(min(self.policy.timeout, SLICE) if waiting else 0.0)
             waits = commands is None and waiting
@@ -445,26 +437,18 @@ class Bridge:
         self._report("timeout", vehicle, f"{detail}; {fallback}")
         if fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{vehicle} ({vehicle.autopilot.kind}): {detail}; stopped as configured")
-        vehicle.holding = fallback is Fallback.HOLD
-        vehicle.free_running = not vehicle.holding
+        vehicle.note_timeout(holds=fallback is Fallback.HOLD)
         return vehicle.free_running
 
     def _take(self, vehicle: BridgeVehicle, commands: ActuatorCommands | None) -> None:
         """Set its actuators (None: they hold) and its next exchange."""
-        vehicle.due_us = vehicle.autopilot.next_us(self.time_us)
-        if commands is None:
-            return
-        vehicle.actuators.row[...] = commands.row
-        vehicle.awaited = False
-        if vehicle.free_running or vehicle.holding:
-            vehicle.free_running = vehicle.holding = False
+        vehicle.set_due(vehicle.autopilot.next_us(self.time_us))
+        if commands is not None and vehicle.use(commands):
             self._report("recovered", vehicle, "its autopilot answers again")
 
     def _fail(self, vehicle: BridgeVehicle, error: Exception) -> None:
         """Stop calling an autopilot that raised an exception, until a reset; no other vehicle is affected."""
-        vehicle.awaited = vehicle.free_running = vehicle.holding = False
-        vehicle.failed = one_line(error)
-        vehicle.due_us = NEVER_US
+        vehicle.fail(one_line(error))
         self._grouped = self._grouped and vehicle.group is None
         detail = f"{vehicle.autopilot.kind} autopilot failed with {vehicle.failed}"
         self._report("lost", vehicle, f"{detail}; its actuators hold until a reset")
