@@ -208,7 +208,6 @@ class Engine:
             self.programs.update(draft.programs)
             self.mailbox.clear()
             self.world.adopt(draft.world)
-            self.radio.renew()
             self.stages.mission.mission = draft.mission
             if draft.mission is not None:
                 draft.mission.attach(self.world, self.fleets, self.events, self.publisher.poses, self.radio)
@@ -254,7 +253,6 @@ class Engine:
         self.stages.rules.check()
         self.fleets.renew()
         if self.radio.active:
-            self.radio.renew()
             self.radio.check()
         if mission is not None:
             mission.rebuild()
@@ -272,7 +270,6 @@ class Engine:
             self.world.replace(state)
             for part in (self.mailbox, self.applier.log, self.applier.prepared):
                 part.clear()
-            self.radio.renew()
             self._populate(prepared=True)
             if self.claims.autopilots.states is not None:
                 self.claims.autopilots.states.read()

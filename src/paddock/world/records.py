@@ -478,7 +478,7 @@ def _untagged(
     return fields.make({key: entry for key, entry in tree.items() if key != "is"}, holders)
 
 
-def _all_subclasses(kind: type) -> Iterator[type]:
+def _all_subclasses(kind: Any) -> Iterator[type]:
     yield kind
     for each in kind.__subclasses__():
         yield from _all_subclasses(each)
