@@ -28,14 +28,15 @@ from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.events import home_of
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle, extend, record
+from paddock.planning.mission.station import Row
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle, extend
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Status
 from paddock.planning.solver.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
-from paddock.world.parts import array, child, children, fill, part, plain
+from paddock.world.parts import array, child, children, fill, part, record
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately
@@ -97,16 +98,6 @@ IDLING: tuple[Status, ...] = ("home", "diverted", "idle", "damaged")
 """Distance and range are not counted for vehicles in these states."""
 
 
-def held_from(saved: Any) -> dict[int, Floats]:
-    """Return the memories of vehicles by row."""
-    held = {}
-    for row, memory in saved:
-        if type(row) is not int or memory.dtype != np.float64 or memory.shape != (len(COLUMN),):
-            raise InvalidValueError("the memory of a vehicle with an override is not valid")
-        held[row] = memory.copy()
-    return held
-
-
 @part
 class DynamicsExecution:
     """Reads the positions of all vehicles, updates the mission and sets new routes."""
@@ -115,7 +106,7 @@ class DynamicsExecution:
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)
     here: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # the last known pose of each vehicle
     until: Floats = array("f8", MEMBER, unit="s", fill=-inf, infinite=True)  # when waiting vehicles may continue
-    held: dict[int, Floats] = plain(dict, record, held_from)
+    held: dict[int, Floats] = record(dict[Row, Floats], dict)
     """Memory of vehicles that follow an override instead of their route."""
     tracks: dict[str, FleetTracks] = children()
     spacing: Spacing | None = child()
@@ -339,6 +330,8 @@ class DynamicsExecution:
         """Refuse more vehicles than the mission has."""
         if len(self.travelled) > len(self.mission.fleet.joined):  # those that join later are added then
             raise InvalidValueError(f"{len(self.travelled)} rows of {len(self.mission.fleet.joined)} vehicles")
+        if any(memory.shape != (len(COLUMN),) for memory in self.held.values()):
+            raise InvalidValueError("the memory of a vehicle with an override is not valid")
 
     def rebuild(self) -> None:
         """Build what is derived from a loaded state: the mission's vehicles and routes, and the tracks."""

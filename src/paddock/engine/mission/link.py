@@ -27,10 +27,9 @@ from paddock.planning.solver.methods import find_method
 from paddock.radio.packets.messages import Post
 from paddock.radio.packets.queues import MISSION
 from paddock.scenario.via import MissionViaSection
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints, draw_uniforms
-from paddock.world.parts import array, child, fill, fresh, part, plain
+from paddock.world.parts import array, child, fill, fresh, part, record
 
 REPORT_PURPOSE = 905  # of the random times of a vehicle's reports
 ACKNOWLEDGEMENT_BITS = 136  # a HEARTBEAT of MAVLink
@@ -49,13 +48,13 @@ UPDATE = 0.1  # s between updates of a mission, within which reports are sent at
 class MissionTraffic(NamedTuple):
     """Routes and packets of a mission since the start."""
 
-    routes: int  # that the station has begun to send
-    parts: int  # packets of routes sent, repetitions after a loss included
-    repeated: int  # of which repeated
-    taken: int  # routes that vehicles have received
-    reports: int  # sent
-    heard: int  # reports that have arrived
-    acknowledgements: int  # sent
+    routes: Row  # that the station has begun to send
+    parts: Row  # packets of routes sent, repetitions after a loss included
+    repeated: Row  # of which repeated
+    taken: Row  # routes that vehicles have received
+    reports: Row  # sent
+    heard: Row  # reports that have arrived
+    acknowledgements: Row  # sent
 
 
 class Packets(NamedTuple):
@@ -68,11 +67,6 @@ class Packets(NamedTuple):
     values: Floats  # (k, WIDTH)
 
 
-def traffic_from(saved: Any) -> MissionTraffic:
-    """Return the counts of packets."""
-    return MissionTraffic(*typed(list[Row], saved, "packets of the mission"))
-
-
 @part
 class MissionLink:
     """The packets of a mission, in the order of its vehicles."""
@@ -83,7 +77,7 @@ class MissionLink:
     posted: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the newest route was sent last
     last_sent: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # a packet of the station
     reported: Ints = array("i8", MEMBER, low=0)  # finished tasks in the last report
-    counts: MissionTraffic = plain(lambda: MissionTraffic(0, 0, 0, 0, 0, 0, 0), list, traffic_from)
+    counts: MissionTraffic = record(MissionTraffic, lambda: MissionTraffic(0, 0, 0, 0, 0, 0, 0))
 
     def __init__(self, station: str, via: MissionViaSection, participants: MissionFleets) -> None:
         """`station` and `via` are those of the scenario's mission."""

@@ -38,10 +38,9 @@ from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
 from paddock.wire.mission_results import MissionView, TaskView, VehicleView, ZoneView
 from paddock.wire.results import PlannedRoute
-from paddock.world.archive import typed
 from paddock.world.fleet import Ints
-from paddock.world.parts import child, fresh, part, value
-from paddock.world.parts import plain as plain_leaf
+from paddock.world.parts import child, fresh, part, record, value
+from paddock.world.records import from_tree
 
 POINTS = 400  # maximum number of points of a displayed route
 FINEST = 2.0  # minimum m between two of them
@@ -118,17 +117,12 @@ def refuse_behaviour(entry: VehicleEntry, location: Location) -> None:
             )
 
 
-def fleets_from(saved: Any) -> set[str]:
-    """Return the names of fleets."""
-    return set(typed(list[str], saved, "fleets of the mission"))
-
-
 @part
 class MissionRunState:
     """The state of a mission that is executed."""
 
     joining: int  # events at which vehicles join
-    fleets: set[str] = plain_leaf(set, sorted, fleets_from)  # names of those that take part
+    fleets: set[str] = record(set[str], set)  # names of those that take part
     joined: int = value(0, low=0)  # events whose vehicles have joined
     reported: int = value(0, low=0)  # entries of the log already reported as events
     execution: Any = child()  # a DynamicsExecution or KinematicRun, which has the mission
@@ -305,7 +299,7 @@ class MissionRun:
 
     def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.state.fleets = fleets_from(saved["fleets"])
+        self.state.fleets = from_tree(set[str], saved["fleets"], "mission.fleets")
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:
