@@ -268,7 +268,7 @@ class _GeojsonReader(MissionReader):
     def __init__(self, source: Source, origin: Origin, name: str) -> None:
         super().__init__(source, origin, name)
         self.unused: Counter[str] = Counter()
-        self.taken: dict[str, set[str]] = {"tasks": set(), "zones": set()}
+        self.names: dict[str, set[str]] = {"tasks": set(), "zones": set()}
 
     def read(self) -> Imported:
         if "crs" in self.doc.root:
@@ -342,8 +342,8 @@ class _GeojsonReader(MissionReader):
         self.add("zones", {"name": self._name("zones", feature.properties.get("name"), default)} | shape, feature.path)
 
     def _add_task(self, feature: Feature, task: dict[str, Any], suffix: str) -> None:
-        wanted, properties = feature.properties.get("name"), feature.properties
-        name = self._name("tasks", wanted and f"{wanted}{suffix}", f"task_{len(self.imported.mission['tasks'])}")
+        title, properties = feature.properties.get("name"), feature.properties
+        name = self._name("tasks", title and f"{title}{suffix}", f"task_{len(self.imported.mission['tasks'])}")
         task = {"name": name} | task
         if properties.get("altitude_m") is not None:
             task["altitude"] = self._number(feature, "altitude_m")
@@ -357,15 +357,15 @@ class _GeojsonReader(MissionReader):
         cut = feature.path.index("geometry") if "geometry" in feature.path else 0
         return self.doc.number(feature.properties[key], (*feature.path[:cut], "properties", key))
 
-    def _name(self, kind: str, wanted: Any, default: str) -> str:
+    def _name(self, kind: str, title: Any, default: str) -> str:
         """Return a unique name that a scenario accepts, close to the wanted one; note a change."""
-        requested = str(wanted) if isinstance(wanted, str | int) and str(wanted) else default
+        requested = str(title) if isinstance(title, str | int) and str(title) else default
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", requested)
         name = base = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
         number = 2
-        while name in self.taken[kind]:
+        while name in self.names[kind]:
             name, number = f"{base}_{number}", number + 1
-        self.taken[kind].add(name)
+        self.names[kind].add(name)
         if name != requested:
             self.imported.notes.append(f"name {requested!r} becomes {name!r}")
         return name

@@ -87,7 +87,7 @@ class _PlanReader(MissionReader):
             else:
                 zone["circle"] = {"at": metres_of([fence.center], self.origin)[0], "radius": fence.radius}
             self.add("zones", zone, fence.path)
-        self.imported.notes += plan.unread
+        self.imported.notes.extend(plan.unread)
         for k in range(plan.rally_points):
             self.imported.notes.append(f"rally point {k + 1} is not supported: vehicles return to the base")
         return self.imported
@@ -112,8 +112,8 @@ class _PlanReader(MissionReader):
         elif command in (22, 84):
             self._note(item.path, f"{COMMANDS[command]} is skipped: vehicles start where the scenario places them")
         elif command != qgc_plan.RETURN:  # all vehicles return to the base
-            known = f" ({COMMANDS[command]})" if command in COMMANDS else ""
-            self._note(item.path, f"command {command}{known} is not supported")
+            title = f" ({COMMANDS[command]})" if command in COMMANDS else ""
+            self._note(item.path, f"command {command}{title} is not supported")
 
     def _loiter(self, item: PlanItem) -> None:
         """Add a circle about a centre, which starts on its eastern side."""
@@ -202,9 +202,9 @@ def to_plans(
 
     The home is the mission's base, its zones without a floor or ceiling are exclusion fences; `speed` in m/s.
     """
-    for kind, chosen, known in (("vehicle", vehicle, qgc_plan.VEHICLES), ("firmware", firmware, qgc_plan.FIRMWARE)):
-        if chosen not in known:
-            raise unknown_name(f"{kind} of a .plan file", chosen, known)
+    for kind, chosen, valid in (("vehicle", vehicle, qgc_plan.VEHICLES), ("firmware", firmware, qgc_plan.FIRMWARE)):
+        if chosen not in valid:
+            raise unknown_name(f"{kind} of a .plan file", chosen, valid)
     mission = mission_section(mission)
     ground = mission.base[2] if len(mission.base) == 4 else 0.0
     latitude, longitude = degrees_of([mission.base[:2]], origin)[0]

@@ -19,6 +19,7 @@ from paddock.engine.mission.link import MissionLink
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.consensus_radio import Negotiated
 from paddock.planning.from_scenario import (
     check_heights,
     participants,
@@ -30,6 +31,7 @@ from paddock.planning.from_scenario import (
 )
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
+from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
@@ -161,24 +163,23 @@ class MissionRun:
         self.world = world
         self.fleets = fleets
         self.events = events
-        self.mission: Mission = Mission(setup_of(scenario))
-        kinematic = self.mission.setup.execute == "kinematic"
         assert scenario.mission is not None
+        setup, via = setup_of(scenario), scenario.mission.via
+        negotiates = via is not None and radio is not None and setup.method == "cbba"
+        self.mission = Mission(setup, negotiator=self._negotiate if negotiates else None)
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
         self.state = fresh(MissionRunState, joining=len(self.joining))
-        members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
-        self.state.fleets = members
-        self.participants = MissionFleets(self.mission, members, world, fleets.programs)
+        self.state.fleets = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
+        self.participants = MissionFleets(self.mission, self.state, world, fleets.programs)
         self.link = None
-        if scenario.mission.via is not None and radio is not None:
+        if via is not None and radio is not None:
             assert scenario.radio is not None
-            via = scenario.mission.via
             self.link = MissionLink(radio, station_of(via, scenario.radio), via, self.participants)
         self.execution: DynamicsExecution | KinematicExecution = (
             KinematicExecution(self.participants)
-            if kinematic
+            if setup.execute == "kinematic"
             else DynamicsExecution(self.participants, poses, self.link)
         )
         self.state.execution = self.execution.part
@@ -196,9 +197,14 @@ class MissionRun:
         if isinstance(self.execution, DynamicsExecution):
             self.execution.blocks = poses
 
+    def _negotiate(self, costs: Costs, rows: list[int], present: list[list[int]]) -> Negotiated:
+        """Let the vehicles of some rows negotiate over the present links."""
+        assert self.link is not None
+        return self.link.negotiate(costs, rows, present)
+
     def built(self, program: FleetProgram) -> None:
         """Add a new fleet; its vehicles follow the mission."""
-        if program.fleet.name in self.participants.fleets:
+        if program.fleet.name in self.state.fleets:
             self.execution.join(program)
 
     def begin(self) -> None:
@@ -305,19 +311,19 @@ class MissionRun:
 
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""
-        self.participants.fleets.add(entry.name)
+        self.state.fleets.add(entry.name)
         try:
             fields = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
             self.fleets.spawn(fields, prepared)
         except Exception:
-            self.participants.fleets.discard(entry.name)
+            self.state.fleets.discard(entry.name)
             raise
 
     def _report(self, tick: int) -> None:
         log = self.mission.log
         for entry in log[self.state.reported :]:
-            known = entry.detail if entry.detail in STATES else None
-            kind = known if entry.kind == "state" else EVENTS.get(entry.kind)
+            status = entry.detail if entry.detail in STATES else None
+            kind = status if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
                 self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
@@ -325,7 +331,6 @@ class MissionRun:
 
     def rebuild(self) -> None:
         """Build what is derived from a loaded state, after the fleets."""
-        self.participants.fleets = self.state.fleets
         self.participants.forget()
         self.execution.rebuild()
         if self.link is not None:
@@ -333,7 +338,7 @@ class MissionRun:
 
     def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.state.fleets = self.participants.fleets = fleets_from(saved["fleets"])
+        self.state.fleets = fleets_from(saved["fleets"])
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:
