@@ -392,8 +392,6 @@ EXTERNAL = {"const": "external", "description": "Takes commands from outside."}
 def named_schema() -> dict[str, Any]:
     """Return the schema with behaviours and sensors by name, with their options; other names stay valid."""
     schema = scenario_schema()
-    seed = schema["properties"]["seed"]
-    seed["maximum"] = seed.pop("exclusiveMaximum") - 1  # the bound itself does not fit into a message
     rules = {name: _rule_schema(find_rule(name)) for name in rule_names()}
     sensors = {name: _options(s.summary, columns_of(s.options)) for name in sensor_names() for s in [find_sensor(name)]}
     _offer(schema["$defs"]["BehaviourChoice"], rules, [EXTERNAL])
