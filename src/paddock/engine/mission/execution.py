@@ -44,13 +44,13 @@ GOLDEN = 2.399963229728653  # rad: the golden angle between consecutive position
 RATE = 1.0  # m/s down
 
 
-def may_land(all_: MissionFleet, heights: Floats, ground: Floats, indices: Ints) -> Ints:
+def may_land(fleet: MissionFleet, heights: Floats, ground: Floats, indices: Ints) -> Ints:
     """Return the vehicles at home that can land: no other vehicle arrives below them.
 
     `heights` (m) are those of all, `ground` that under the vehicles of `indices`.
     """
-    arriving = all_.marked("returning") & np.array([m.spec.moves == "hover" for m in all_.vehicles], bool)
-    left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
+    arriving = fleet.marked("returning") & np.array([m.spec.moves == "hover" for m in fleet.vehicles], bool)
+    left = np.where(arriving, (fleet.due - fleet.progress) / fleet.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground[:, None]) / RATE
     return np.asarray(indices[~(below & soon).any(axis=1)])
@@ -201,9 +201,9 @@ class DynamicsExecution:
     def _measure(self) -> tuple[Floats, Floats | None]:
         """Return the progress of all vehicles and the charge of those with a battery; update the distance travelled."""
         self._grow()
-        all_ = self.mission.flown
-        progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
-        idling = all_.marked(*IDLING)
+        fleet = self.mission.flown
+        progress, charge = fleet.progress.copy(), np.full(len(self.travelled), np.nan)
+        idling = fleet.marked(*IDLING)
         groups, missing = self.participants.vehicles()
         for group in groups:
             tracks, rows, indices = self.tracks[group.program.fleet.name], group.rows, group.indices
@@ -215,7 +215,7 @@ class DynamicsExecution:
                 row = column_index(group.program.model.state)["charge"]
                 charge[indices] = group.program.fleet.state[row, rows]
         for index in missing.tolist():
-            if all_.vehicles[index].status != "damaged":
+            if fleet.vehicles[index].status != "damaged":
                 self.mission.damage(self.mission.vehicles[index].name)
         return progress, None if np.isnan(charge).all() else charge
 

@@ -85,21 +85,21 @@ class Outbox:
 
     def take(self, room: int, not_yet: Collection[int]) -> PartsPosted:
         """Take as many parts as there is room for; `not_yet` are rows that still negotiate."""
-        taken: list[tuple[int, int, bool]] = []
+        packets: list[tuple[int, int, bool]] = []
         for row, (parts, again) in list(self.waiting.items()):
-            if len(taken) >= room:
+            if len(packets) >= room:
                 break
             if row in not_yet:
                 continue
-            now = parts[: room - len(taken)]
-            taken += [(row, part, again) for part in now]
+            now = parts[: room - len(packets)]
+            packets += [(row, part, again) for part in now]
             if len(now) == len(parts):
                 del self.waiting[row]
             else:
                 self.waiting[row] = Outgoing(parts[len(now) :], again)
-        rows, part, again_ = np.array(taken, np.int64).reshape(-1, 3).T
+        rows, part, repeated = np.array(packets, np.int64).reshape(-1, 3).T
         bits = np.minimum(self.bits[rows] - part * self.most_bits, self.most_bits)
-        return PartsPosted(rows, part, self.parts_of(rows), bits, again_ != 0)
+        return PartsPosted(rows, part, self.parts_of(rows), bits, repeated != 0)
 
 
 @dataclass
@@ -143,8 +143,8 @@ class Inboxes:
     def reception(self, rows: Ints) -> Floats:
         """Return the numbers about incomplete routes in reports of vehicles (k, RECEPTION); 0: there is none."""
         table = np.zeros((len(rows), RECEPTION))
-        mine = np.isin(rows, list(self.routes)) if self.routes else np.zeros(len(rows), bool)
-        for k in np.flatnonzero(mine).tolist():
+        incomplete = np.isin(rows, list(self.routes)) if self.routes else np.zeros(len(rows), bool)
+        for k in np.flatnonzero(incomplete).tolist():
             route = self.routes[int(rows[k])]
             first = int(np.argmin(route.arrived))
             next_ones = route.arrived[first : first + WINDOW]

@@ -17,6 +17,7 @@ from paddock.engine.mission.link import MissionLink
 from paddock.engine.program import FleetProgram
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.consensus_radio import Negotiated
 from paddock.planning.from_scenario import (
     check_heights,
     participants,
@@ -28,6 +29,7 @@ from paddock.planning.from_scenario import (
 )
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
+from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
@@ -140,21 +142,23 @@ class MissionRun:
     def __init__(self, scenario: Scenario, host: MissionHost) -> None:
         check_members(scenario, host.world)
         self.scenario, self.host = scenario, host
-        self.mission: Mission = Mission(setup_of(scenario))
         section, radio = scenario.mission, scenario.radio
         assert section is not None
+        setup, via = setup_of(scenario), section.via
+        negotiates = via is not None and setup.method == "cbba"
+        self.mission = Mission(setup, negotiator=self._negotiate if negotiates else None)
         joining = ((event.at, k) for k, event in enumerate(section.events) if event.vehicle is not None)
         self.joining = sorted(joining)
         self.state = fresh(MissionRunState, joining=len(self.joining))
         self.state.fleets = {scenario.vehicles[k].name for k in participants(scenario, section)}
         self.participants = MissionFleets(self.mission, self.state, host)
         self.link = None
-        if section.via is not None:
+        if via is not None:
             assert radio is not None
-            self.link = MissionLink(station_of(section.via, radio), section.via, self.participants)
+            self.link = MissionLink(station_of(via, radio), via, self.participants)
         self.execution: DynamicsExecution | KinematicExecution = (
             KinematicExecution(self.participants)
-            if self.mission.setup.execute == "kinematic"
+            if setup.execute == "kinematic"
             else DynamicsExecution(self.participants, self.link)
         )
         self.state.execution = self.execution.part
@@ -163,6 +167,11 @@ class MissionRun:
     def world(self) -> Run:
         """The world in which the mission takes place."""
         return self.host.world
+
+    def _negotiate(self, costs: Costs, rows: list[int], present: list[list[int]]) -> Negotiated:
+        """Let the vehicles of some rows negotiate over the present links."""
+        assert self.link is not None
+        return self.link.negotiate(costs, rows, present)
 
     def built(self, program: FleetProgram) -> None:
         """Add a new fleet; its vehicles follow the mission."""
@@ -284,8 +293,8 @@ class MissionRun:
     def _report(self, tick: int) -> None:
         log = self.mission.log
         for entry in log[self.state.reported :]:
-            known = entry.detail if entry.detail in STATES else None
-            kind = known if entry.kind == "state" else EVENTS.get(entry.kind)
+            status = entry.detail if entry.detail in STATES else None
+            kind = status if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
                 self.host.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))

@@ -171,7 +171,7 @@ class Spacing:
         """Return opposite senses for vehicles of one layer that will meet; 0 for vehicles without a path."""
         tables, columns, begin = [np.zeros((0, COLUMNS))], [], 0  # all fleets in one table
         for group, tracks in flying:
-            path, rows = tracks.behaviour.path, group.rows
+            path, rows = tracks.path, group.rows
             names = ("first", "last", "loop", "row")
             first, last, loop, row = (tracks.column(name, rows).astype(np.int64) for name in names)
             loop = np.where(loop >= 0, loop + begin, -1)

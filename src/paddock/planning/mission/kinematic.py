@@ -57,7 +57,6 @@ class KinematicRun:
     def __init__(self, mission: Mission, time: float | None = 0.0) -> None:
         """Start the mission at a time (s) if it has not been started; None: later, by `begin`."""
         fill(self)
-        mission.tolerance = 0.0  # exact: no tolerance
         self.mission = mission
         self._routes: list[Route] = []  # of `followed`
         if mission.started:
@@ -129,7 +128,7 @@ class KinematicRun:
         def pose(row: int) -> Pose:
             return _pose(fleet.vehicles[row], float(progress[row] - fleet.passed[row]))
 
-        if new := self.mission.observe(time, progress, pose, self.before + progress):
+        if new := self.mission.observe(time, progress, pose, self.before + progress, tolerance=0.0):
             self._follow_routes(new)
 
     def _follow_routes(self, rows: list[int]) -> None:

@@ -53,6 +53,34 @@ class Job:
     started: float | None = None  # s
     completed: float | None = None  # s
 
+    def assign(self, vehicle: str, time: float) -> bool:
+        """Assign it to a vehicle at a time (s); return whether that is new."""
+        if self.state == "assigned" and self.vehicle == vehicle:
+            return False
+        self.state, self.vehicle, self.assigned, self.reason = "assigned", vehicle, time, ""
+        return True
+
+    def unassign(self) -> None:
+        """Take it from its vehicle."""
+        self.state, self.vehicle, self.assigned, self.started, self.doing = "unassigned", None, None, None, False
+
+    def start(self, time: float) -> None:
+        """Start it at a time (s)."""
+        self.doing, self.started = True, time
+
+    def complete(self, vehicle: str, time: float) -> None:
+        """Mark it as completed by a vehicle at a time (s)."""
+        self.state, self.vehicle, self.completed, self.doing, self.reason = "completed", vehicle, time, False, ""
+
+    def give_up(self, reason: str) -> None:
+        """Mark it as undone for a reason."""
+        self.unassign()
+        self.state, self.reason = "undone", reason
+
+    def remove(self) -> None:
+        """Remove it from the mission."""
+        self.removed = True
+
 
 def moved(task: Task, x: float, y: float) -> Task:
     """Return the task moved to a position (m): of its start, or for a polygon of the mean of its corners."""
@@ -259,11 +287,6 @@ class MissionData:
         """Return whether the vehicle can be given tasks."""
         return vehicle.able and self.in_contact(vehicle)
 
-    def unassign(self, name: str) -> None:
-        """Take a task from its vehicle."""
-        job = self.tasks[name]
-        job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
-
     def log_event(
         self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = ""
     ) -> None:
@@ -290,7 +313,7 @@ class MissionData:
         for leg in self.fleet.pass_legs(vehicle, self.time, tolerance):
             job = None if leg.kind != "coverage" else self.tasks[str(leg.task)]
             if job is not None and job.state != "completed":  # by another vehicle, while this one was not in contact
-                job.state, job.completed, job.doing = "completed", self.time, False
+                job.complete(vehicle.name, self.time)
                 self.log_event("completed", vehicle, leg.task)
             if vehicle.current is None:
                 self.set_status(vehicle, vehicle.at_rest)
@@ -301,8 +324,7 @@ class MissionData:
         """Mark a task as undone, until something changes."""
         job = self.tasks[task]
         if job.state != "undone" or job.reason != reason:
-            self.unassign(task)
-            job.state, job.reason = "undone", reason
+            job.give_up(reason)
             self.log_event("undone", task=task, detail=reason)
 
     def release_tasks(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
@@ -311,7 +333,7 @@ class MissionData:
         for task in ([doing] if doing else []) + vehicle.ahead:
             if self.tasks[task].state == "completed":  # by another vehicle, while this one was not in contact
                 continue
-            self.unassign(task)
+            self.tasks[task].unassign()
             if not self.setup.replan:
                 self.mark_undone(task, reason)
             elif lasting:
@@ -323,6 +345,6 @@ class MissionData:
             return
         job, task = self.tasks[str(leg.task)], self.task(str(leg.task))
         if not job.doing and job.state != "completed":  # otherwise it is the rest after a new route, or done by another
-            job.doing, job.started = True, self.time
+            job.start(self.time)
             late = self.time - task.closes
             self.log_event("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")

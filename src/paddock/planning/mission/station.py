@@ -116,17 +116,18 @@ class StationContact:
                 sent.append(row)
         return sent
 
-    def count_negotiation(self, negotiated: "Negotiated") -> None:
-        """Count a negotiation."""
+    def record_negotiation(self, negotiated: "Negotiated", bundles: dict[int, tuple[int, ...]], ends: float) -> None:
+        """Count a negotiation, and note its bundles (row -> versions of tasks), which take effect when it ends (s)."""
+        self.bundles, self.settles = bundles, ends
         ended = negotiated.agreement
         more = 1, int(ended.agreed), ended.rounds, ended.sent, ended.conflicts, ended.unassigned
         self.negotiated = {name: self.negotiated[name] + count for name, count in zip(NEGOTIATED, more, strict=True)}
 
     def confirm(self, row: int, number: int) -> None:
         """Forget the routes of a vehicle up to the one that it has received."""
-        kept = {n: inputs for n, inputs in self.issued.get(row, {}).items() if n > number}
-        if kept:
-            self.issued[row] = kept
+        unconfirmed = {n: inputs for n, inputs in self.issued.get(row, {}).items() if n > number}
+        if unconfirmed:
+            self.issued[row] = unconfirmed
         else:
             self.issued.pop(row, None)
 

@@ -63,9 +63,9 @@ def extend(part: Any, count: int, **values: Any) -> None:
     """Extend the arrays of a part over the vehicles of a mission to `count` rows: as declared, or `values`."""
     for name, leaf in part.leaves.items():
         if isinstance(leaf, ArrayLeaf) and MEMBER in leaf.axes:
-            known = getattr(part, name)
-            more = np.full((count - len(known), *known.shape[1:]), values.get(name, leaf.fill), known.dtype)
-            setattr(part, name, np.concatenate([known, more]))
+            rows = getattr(part, name)
+            new = np.full((count - len(rows), *rows.shape[1:]), values.get(name, leaf.fill), rows.dtype)
+            setattr(part, name, np.concatenate([rows, new]))
 
 
 def unchanged(value: Any) -> Any:
