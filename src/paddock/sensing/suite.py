@@ -1,6 +1,7 @@
 """One sensor on one fleet: sampling times, memory, and delayed samples."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -318,8 +319,9 @@ class FleetArraySensor(FleetSensor):
         for name, reading in self.arrays.items():
             kind: str = np.dtype(reading.dtype).str[1:]
             axes: tuple[str | int, ...] = ("slot", VEHICLE, *reading.shape)
-            measured = name != SAMPLE_POSE.name  # the pose follows from the state of its tick
-            leaf = ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=measured, hashed=measured)
+            leaf = ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True)
+            if name == SAMPLE_POSE.name:  # follows from the state of its tick
+                leaf = replace(leaf, infinite=False, hashed=False, settled=False)
             add_table(self, name, leaf, "blocks")
 
     @cached_property
