@@ -62,6 +62,8 @@ def test_scenery_roads_routes_and_looks_are_recorded(tmp_path: Path) -> None:
     assert all(math.hypot(x, y) == pytest.approx(50, abs=0.2) for x, y, _ in road["points"])
     looks = json.loads(metadata["looks"])
     assert looks["taxis"]["preset"] == "sedan" and looks["dot"]["preset"] is None
+    units = json.loads(metadata["units"])
+    assert units["taxis"]["steer"] == "rad" and units["dot"]["vx"] == "m/s" and "qw" not in units["dot"]
     assert looks["taxis"]["dimensions"]["cg_to_front"] + looks["taxis"]["dimensions"]["cg_to_rear"] > 2.4
     assert {route["behaviour"] for route in json.loads(metadata["routes"])} == {"racing", "orbit"}
 
