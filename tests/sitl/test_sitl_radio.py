@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from math import hypot, sqrt
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -115,8 +116,13 @@ def test_a_follower_hears_the_heartbeats_of_the_ground_station(own_links: Links)
         assert services["heartbeats"].delivered == pytest.approx(10, abs=1) and services["mavlink"].delivered > 10
 
 
-def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
-    """Heartbeats each second, of a connected program and of the autopilot; the jammer is on from 2 s to 4 s."""
+def test_programs_receive_and_send_over_the_radio(own_links: Links, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heartbeats each second, of a connected program and of the autopilot; the jammer is on from 2 s to 4 s.
+
+    No wall time passes for the hub: it sends no heartbeats beside the radio, which come before earlier packets.
+    """
+    wall = SimpleNamespace(monotonic=lambda: 0.0, thread_time=lambda: 0.0)
+    monkeypatch.setattr("paddock.mavlink.hub.time", wall)
     links = own_links(1)
     scenario = flight(links, [[2.0, 4.0]], retries=0)
     scenario["sitl"]["pilots"][0]["parameters"]["RC_OVERRIDE_TIME"] = 1.0

@@ -347,7 +347,6 @@ class Applier:
         self._next_timeout = None
         self.publisher.forget()
         self.contact.forget()
-        self.radio.uplink.forget()
 
 
 def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:

@@ -213,9 +213,9 @@ class ContactStage:
     def _report(self, roster: Roster, state: ContactState, pairs: Ints, tick: int) -> None:
         old = state.reported
         old = old[:, old[2] > tick - max(1, self.world.clock.ticks(REPORTED_FOR))]
-        known = set(zip(old[0].tolist(), old[1].tolist(), strict=True))
+        reported = set(zip(old[0].tolist(), old[1].tolist(), strict=True))
         now = list(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))
-        new = [k for k, pair in enumerate(now) if pair not in known]
+        new = [k for k, pair in enumerate(now) if pair not in reported]
         for k in new[:EVENTS_SHOWN]:
             c = Contact(*self.contacts[k].tolist())
             where = f"at {c.x:.2f}, {c.y:.2f}, {c.z:.2f}, normal {c.nx:.2f}, {c.ny:.2f}, {c.nz:.2f}"

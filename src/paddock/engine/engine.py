@@ -210,7 +210,6 @@ class Engine:
             self.programs.update(draft.programs)
             self.mailbox.clear()
             self.world.adopt(draft.world)
-            self.radio.renew()
             self.stages.mission.mission = draft.mission
             if draft.mission is not None:
                 draft.mission.attach(self.world, self.fleets, self.events, self.publisher.poses, self.radio)
@@ -256,7 +255,6 @@ class Engine:
         self.stages.rules.check()
         self.fleets.renew()
         if self.radio.active:
-            self.radio.renew()
             self.radio.check()
         if mission is not None:
             mission.rebuild()
@@ -274,7 +272,6 @@ class Engine:
             self.world.replace(state)
             for part in (self.mailbox, self.applier.log, self.applier.prepared):
                 part.clear()
-            self.radio.renew()
             self._populate(prepared=True)
             if self.claims.autopilots.states is not None:
                 self.claims.autopilots.states.read()

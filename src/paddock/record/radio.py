@@ -20,7 +20,7 @@ from paddock.engine.radio.control import jammer_views, radio_tree, spoofer_views
 from paddock.engine.radio.gnss import as_jammer
 from paddock.engine.radio.stage import Emitters
 from paddock.errors import PaddockError
-from paddock.radio.links.jamming import JammerState, changed, started
+from paddock.radio.links.jamming import JammerState, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
 from paddock.radio.settings import checked_changes
@@ -183,7 +183,7 @@ def _apply(state: JammerState, detail: str) -> None:
     """Apply the changes that an event reports: `on False, position [1.0, 2.0, 3.0]`."""
     try:
         changes = {name: _value(text) for name, text in _CHANGE.findall(detail)}
-        changed(state, checked_changes(changes))
+        state.change(checked_changes(changes))
     except PaddockError:
         return  # of another version
 

@@ -54,6 +54,10 @@ class ReplaySource:
         self._push: Push = lambda kind, content: None
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
 
+    def count_refused(self) -> None:
+        """Count an operation that was refused."""
+        self.refused += 1
+
     @property
     def ticking(self) -> bool:
         """False: a recording has no ticks that operations could delay."""
@@ -195,8 +199,8 @@ class ReplaySource:
                     for sample in columns_of_samples
                 ]
             ).T.reshape(len(columns), len(samples))
-            known = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
-            return {"times": times[samples].tolist(), "values": known}
+            finite_values = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
+            return {"times": times[samples].tolist(), "values": finite_values}
 
         return read
 

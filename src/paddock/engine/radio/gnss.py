@@ -14,7 +14,7 @@ from paddock.engine.fleet_settings import GNSS
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.roster import path_tables
 from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning
-from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
+from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, started
 from paddock.radio.links.paths import check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, jammer_radio, radios_of
 from paddock.radio.physics import satellites as g
@@ -171,7 +171,6 @@ class SatelliteField:
             rules[:, q] = power_ratio(spoofer.margin), spoofer.capture, 0.0 if pull is None else pull.delay
             ways[:3, q], ways[3:, q] = spoofer.offset or 0.0, 0.0 if pull is None else pull.velocity
         self._ways, self._rules = ways, rules
-        self._active = np.zeros(len(self.sections))
         self._roster: ReceiverRoster | None = None
         self._version = (-1, -1)
 
@@ -187,7 +186,7 @@ class SatelliteField:
     @property
     def roster(self) -> ReceiverRoster:
         """The receivers of the present vehicles."""
-        version = self.world.run, self.world.roster_version
+        version = self.world.version
         if self._roster is None or self._version != version:
             self._roster, self._version = ReceiverRoster(self.scenario, self.world, self.programs), version
         return self._roster
@@ -198,9 +197,9 @@ class SatelliteField:
         jammers, doing = self._radio.roster.jammers, self._radio.state.doing
         time, interval = tick / self.world.clock.rate, self._radio.interval
         weights = np.array([jammer_weight(jammers, doing, k) for k in range(jammers.columns)])
-        self._act(time)
+        active = self._active(time)
         fleets = [p.fleet for p in self.programs.values() if GNSS in p.fleet.tables]
-        if not weights.any() and not self._active.any():
+        if not weights.any() and not active.any():
             for fleet in fleets:
                 self._set_open(fleet, tick)
             return
@@ -210,9 +209,9 @@ class SatelliteField:
         levels = self._levels(roster, jammers)
         shares = np.zeros(roster.emitters.columns)
         shares[roster.columns] = weights
-        self._active *= roster.emitters.present[roster.spoofers]
-        shares[roster.spoofers] = self._active / g.MATCHED
-        spoofing = g.Spoofing(roster.spoofers, self._active, roster.aimed, self._rules, self._ways)
+        active *= roster.emitters.present[roster.spoofers]
+        shares[roster.spoofers] = active / g.MATCHED
+        spoofing = g.Spoofing(roster.spoofers, active, roster.aimed, self._rules, self._ways)
         for part in roster.radios.parts:
             fleet = self.world.fleets[part.fleet]
             signals = fleet.tables[GNSS] if fleet.in_order else fleet.by_key(fleet.tables[GNSS])
@@ -285,22 +284,19 @@ class SatelliteField:
         for k, state in zip(roster.spoofers, self.states, strict=True):
             roster.emitters.states[k] = state
         self._radio.put_emitters(roster.emitters, roster.radios)
+        tick = self._radio.links.tick
+        active = self._active(tick / self.world.clock.rate) * roster.emitters.present[roster.spoofers] * (tick >= 0)
         captors = [fleet.tables[GNSS][g.CAPTOR, : fleet.n] for fleet in roster.fleets]
         for q, (k, state) in enumerate(zip(roster.spoofers.tolist(), self.states, strict=True)):
             captured = sum(int((captor == q + 1.0).sum()) for captor in captors)
-            switched = state.name, state.on, state.scheduled, bool(self._active[q])
+            switched = state.name, state.on, state.scheduled, bool(active[q])
             views.append(SpooferView(*switched, roster.emitters.position(k), state.vehicle, state.power, captured))
         return views
 
-    def _act(self, time: float) -> None:
-        """Set the share of the time from `time` (s) until the next update in which spoofers transmit."""
+    def _active(self, time: float) -> Floats:
+        """Return the share of the time from `time` (s) until the next update in which each spoofer transmits."""
         spoofers, interval = zip(self.sections, self.states, strict=True), self._radio.interval
-        self._active = np.array([active_share(state, section.on, time, interval) for section, state in spoofers])
-
-    def renew(self) -> None:
-        """Follow a state that was replaced."""
-        self._roster = None
-        self._act(self._radio.state.links.tick / self.world.clock.rate)
+        return np.array([state.active_share(section.on, time, interval) for section, state in spoofers])
 
     def check(self) -> None:
         """Refuse satellite signals of a loaded state that no run can have left."""

@@ -22,6 +22,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.radio.jammers import sensed, steady_jamming
 from paddock.engine.radio.links import among
+from paddock.engine.run_state import RunState
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.packets import queues as c
@@ -32,7 +33,6 @@ from paddock.radio.packets.channel_links import (
     no_disturbances,
     placed_radios,
     possible_places,
-    unplaced_radios,
 )
 from paddock.radio.packets.messages import EVERYONE, Arrivals, Messages, Post
 from paddock.radio.packets.network import Graph, Ints, Network, component_labels, graph_of
@@ -109,7 +109,7 @@ class MessageStage:
         self.messages = Messages(section, radio.world.seed)
         self._disturbances: DisturbanceUpdate | None = None
         self._radios: Radios | None = None
-        self._moved: PacketState | None = None  # whose radios have changed in the run
+        self._run: RunState | None = None  # the state of the run whose packets are in use
         self._sensed = np.zeros((2, 0))
         self._linked = -1  # tick of the links in use, -1: none
         self._routed = False  # whether the routes are those of the links
@@ -167,15 +167,13 @@ class MessageStage:
         if state is self.messages.state:
             self.messages.devices = devices
         else:
-            if self._moved is not state:
-                self._contents = {}
             self.messages.set_state(state, devices)
             self._linked = -1
-            if self._moved is state:
+            if self._run is radio.world.state:
                 self._follow_radios()
             else:
+                self._run, self._contents = radio.world.state, {}
                 self._follow_state()
-        self._moved = None
         self._phases = draw_uniforms(radio.world.seed, streams, PHASE_PURPOSE, 1)[:, 0]
         self._numbers, self._starts, self._offsets = np.zeros((3, len(streams)))
         if self.beacons_per_tick:
@@ -183,15 +181,8 @@ class MessageStage:
             self._draw_offsets(radios, np.arange(len(streams)), numbers)
         return radio
 
-    def radios_moved(self, state: PacketState) -> None:
-        """Note that the radios of a state have changed in the run: transmissions start again."""
-        self._moved = state
-
     def _follow_radios(self) -> None:
-        """Use the links between the radios that are there now."""
-        placed = self._radio.state.packets.placed
-        new = ~placed.any(axis=0)
-        placed[:, new] = unplaced_radios(self._radio.roster.radios)[:, new]
+        """Use the links between the radios that are there now: transmissions start again."""
         self.messages.relink(None, None)
         if self.beacons_per_tick or self.messages.busy:
             self._connect(self._radio.world.clock.tick)
@@ -329,19 +320,19 @@ class MessageStage:
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `send` in plain values; PaddockError if it cannot be sent."""
-        radio, known = self._radio, ("source", "to", "bits", "hops", "lifetime")
+        radio, options = self._radio, ("source", "to", "bits", "hops", "lifetime")
         for name in arguments:
-            if name not in (*known, "data", *CONTENTS):
-                raise unknown_name("argument of send", name, (*known, "data"))
-        known_arguments: dict[str, Any] = {name: arguments.get(name) for name in known}
-        source = radio.number_of(known_arguments["source"])
+            if name not in (*options, "data", *CONTENTS):
+                raise unknown_name("argument of send", name, (*options, "data"))
+        values: dict[str, Any] = {name: arguments.get(name) for name in options}
+        source = radio.number_of(values["source"])
         if radio.state.silent[source]:
-            raise PaddockError(f"send: {known_arguments['source']!r} is damaged: its radio is dead")
-        if known_arguments["to"] != EVERYONE and radio.number_of(known_arguments["to"]) == source:
-            raise PaddockError(f"send: {known_arguments['to']!r} cannot send a message to itself")
+            raise PaddockError(f"send: {values['source']!r} is damaged: its radio is dead")
+        if values["to"] != EVERYONE and radio.number_of(values["to"]) == source:
+            raise PaddockError(f"send: {values['to']!r} cannot send a message to itself")
         content = _content(arguments)
-        ends = {name: known_arguments.pop(name) for name in ("source", "to")}
-        return ends | checked_options(known_arguments) | content
+        ends = {name: values.pop(name) for name in ("source", "to")}
+        return ends | checked_options(values) | content
 
     def send(self, arguments: Mapping[str, Any], tick: int) -> int:
         """Queue a message; return its number."""

@@ -45,7 +45,6 @@ from paddock.radio.links.jamming import (
     ROWS,
     JammerState,
     add_jamming,
-    changed,
     find_bursts,
     find_emitter,
     started,
@@ -100,8 +99,7 @@ class RadioStage:
         self.period = max(1, round(world.clock.rate / rate))
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._roster: RadioRoster | None = None
-        self._version: tuple[int, int] = (-1, -1)
-        self._rostered: RadioState | None = None  # the state of the roster
+        self._version = (-1, -1)  # of the roster
         self.put_emitters = partial(put_emitters, world, poses)
         self.satellites = SatelliteField(self)
         self._damaged = damaged
@@ -163,9 +161,8 @@ class RadioStage:
     @property
     def roster(self) -> RadioRoster:
         """The radios of the present vehicles; the state follows when vehicles have come or gone."""
-        version = self.world.run, self.world.roster_version
-        if self._roster is None or self._version != version or self._rostered is not self.state:
-            before, self._version = self._roster, version
+        if self._roster is None or self._version != self.world.version:
+            before, self._version = self._roster, self.world.version
             self._roster = roster = RadioRoster(self.scenario, self.world, self.programs, self.state.jammers)
             if not is_of(self.state, roster.radios):
                 slot = self.channel.messages.slot_at(self.world.clock.time)
@@ -173,8 +170,6 @@ class RadioStage:
                 if before is not None:
                     names = {number: before.name_of(radio) for number, radio in senders.items()}
                     self.state.packets.senders.update(names)
-                self.channel.radios_moved(self.state.packets)
-            self._rostered = self.state
             self._tune(self.links.tick)
         return self._roster
 
@@ -393,7 +388,7 @@ class RadioStage:
             self._allocate(arguments)
             return
         state = self._emitter(action.verb, arguments.pop("name"))
-        changed(state, arguments)
+        state.change(arguments)
         self._tune(self.links.tick)
         detail = ", ".join(f"{name} {value}" for name, value in sorted(arguments.items()))
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
@@ -424,16 +419,6 @@ class RadioStage:
         self._tune(self.links.tick)
 
     # state ------------------------------------------------------------------------------------------------------------
-
-    def renew(self) -> None:
-        """Follow a state that was replaced, with the vehicles."""
-        self._roster, self._rostered = None, None
-        self._ways = None, {}
-        self.satellites.renew()
-        self.uplink.forget()
-        if self.telemetry is not None and self.heartbeats is not None:
-            self.telemetry.forget()
-            self.heartbeats.forget()
 
     def check(self) -> None:
         """Refuse a loaded state that no run of this scenario can have left at this tick."""
