@@ -100,7 +100,8 @@ def test_arrays_of_sensors_are_described(tmp_path: Path) -> None:
         pass
     described = json.loads(metadata_of(path)["arrays"])
     assert list(described) == ["car"]
-    first, second = described["car"]
+    first, pose, second, _ = described["car"]
+    assert (pose["name"], pose["shape"], pose["fields"][3]["name"]) == ("lidar.sample_pose", [7], "qx")
     assert (first["name"], first["shape"], first["sensor"], first["unit"]) == ("lidar.ranges", [90], "lidar", "m")
     assert (second["name"], second["shape"]) == ("lidar_2.ranges", [12])
     assert (first["options"]["fov_deg"], second["options"]["fov_deg"]) == (180.0, 270.0)
