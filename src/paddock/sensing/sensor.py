@@ -195,6 +195,12 @@ class ArrayReading(NamedTuple):
     fields: tuple[Column, ...] = ()  # of the last axis, where it has several meanings
 
 
+SAMPLE_POSE = ArrayReading(
+    "sample_pose", (7,), "float64", "", "pose of the vehicle when the reading was measured", columns_of(Pose)[:7]
+)
+"""The array that every sensor with arrays has besides its own: what it measured is relative to this pose."""
+
+
 @dataclass(frozen=True)
 class ArraySensor(Sensor):
     """A kind of sensor whose readings are arrays of a fixed shape per vehicle, and a few numbers.
@@ -209,6 +215,10 @@ class ArraySensor(Sensor):
     look: Callable[["FleetView", Mapping[str, Any], Any], None] = field(default=lambda view, arrays, reading: None)
     # (view, name -> (n, *shape), (columns of the reading, n)): fills the arrays and the reading
     problem: Callable[[Any], str] = field(default=lambda options: "")  # (options) -> what is impossible, "" if nothing
+
+    def all_arrays(self, options: Any) -> tuple[ArrayReading, ...]:
+        """Return its arrays, the last of which is the pose at which they were measured."""
+        return (*self.arrays(options), SAMPLE_POSE)
 
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return no kernel: `look` calls compiled routines."""

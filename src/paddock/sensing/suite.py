@@ -1,6 +1,7 @@
 """One sensor on one fleet: sampling times, memory, and delayed samples."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sensing.sensor import PURPOSES, Around, ArrayReading, ArraySensor, FleetView, Sensor
+from paddock.sensing.sensor import PURPOSES, SAMPLE_POSE, Around, ArrayReading, ArraySensor, FleetView, Sensor
 from paddock.sensing.site import Site
 from paddock.wire.results import ArrayTree, ColumnTree
 from paddock.world.columns import Column, Floats, column_index, defaults_of, filled
@@ -318,12 +319,15 @@ class FleetArraySensor(FleetSensor):
         for name, reading in self.arrays.items():
             kind: str = np.dtype(reading.dtype).str[1:]
             axes: tuple[str | int, ...] = ("slot", VEHICLE, *reading.shape)
-            add_table(self, name, ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True), "blocks")
+            leaf = ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True)
+            if name == SAMPLE_POSE.name:  # follows from the state of its tick
+                leaf = replace(leaf, infinite=False, hashed=False, settled=False)
+            add_table(self, name, leaf, "blocks")
 
     @cached_property
     def arrays(self) -> dict[str, ArrayReading]:
         """The arrays of its reading, by name."""
-        return {array.name: array for array in self.sensor.arrays(self.chosen)}
+        return {array.name: array for array in self.sensor.all_arrays(self.chosen)}
 
     @property
     def nbytes(self) -> int:
@@ -351,6 +355,7 @@ class FleetArraySensor(FleetSensor):
         if n:
             arrays = {name: array[slot, :n] for name, array in self.blocks.items()}
             self.sensor.look(view, arrays, self.samples[slot][:, :n])
+            arrays[SAMPLE_POSE.name][:] = pose[: len(SAMPLE_POSE.fields), :n].T
         self.arrivals[slot] = NEVER
         if self.delay_max > self.delay:
             late = np.zeros(n, np.int64)
@@ -452,7 +457,7 @@ def array_trees(
     for column in layout.arrays:
         name, _, reading = column.name.partition(".")
         sensor, chosen = sensors.get(name), dict(options.get(name, {}))
-        arrays = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
+        arrays = sensor.all_arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
         about = next((described for described in arrays if described.name == reading), None)
         trees.append(
             {

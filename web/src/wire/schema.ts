@@ -1079,9 +1079,15 @@ export interface Methods {
   scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
   /** Jump within the recording that is played and return the new position. A live simulation refuses. */
   seek: { params: { position: number }; result: { position: number } };
-  /** Return columns of a vehicle over a whole recording. A live simulation refuses. */
+  /** Return columns of a vehicle over a recording, or over a part of it. A live simulation refuses. */
   series: {
-    params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
+    params: {
+      vehicle_id?: number;
+      vehicle?: string | number;
+      columns: readonly string[];
+      start?: number | null;
+      end?: number | null;
+    };
     result: SeriesTree;
   };
   /** Change the columns sent; frames with these columns have the returned number. */

@@ -136,7 +136,14 @@ def inspect(
     return inspected_tree(run.sim, target) if page else run.sim.vehicles.inspect(target)
 
 
-def series(run: LiveSource, client: str, target: str | int, columns: list[str]) -> SeriesTree:
+def series(
+    run: LiveSource,
+    client: str,
+    target: str | int,
+    columns: list[str],
+    start: float | None = None,
+    end: float | None = None,
+) -> SeriesTree:
     raise PaddockError("series refused: this is a live simulation; only a recording has series")
 
 
