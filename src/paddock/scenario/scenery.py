@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInf
 
 from paddock.errors import PaddockError
 from paddock.scenario.base import (
+    LONGEST_NAME,
     Flag,
     NotNegative,
     Number,
@@ -294,7 +295,7 @@ class Obstacle(OneOf):
     """A static obstacle."""
 
     ONE_OF: ClassVar[Any] = ("an obstacle", ("box", "wall", "cylinder", "cone"))
-    name: Text = Field(default="", description="Name, for people and events.")
+    name: Text = Field(default="", max_length=LONGEST_NAME, description="Name, for people and events.")
     material: Literal["concrete", "metal", "wood", "vegetation", "glass"] = Field(
         default="concrete", description="Material, which attenuates radio signals."
     )
