@@ -79,7 +79,7 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
     if not valid:
         return "there are none"
     more = f" and {len(valid) - SHOWN} more" if len(valid) > SHOWN else ""
-    return f"valid: {', '.join(valid[:SHOWN])}{more}"
+    return f"valid: {', '.join(map(printable, valid[:SHOWN]))}{more}"
 
 
 def is_near(name: str, other: str) -> bool:
