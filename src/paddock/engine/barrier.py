@@ -163,10 +163,7 @@ class AutopilotStates(Protocol):
         """Raise PaddockError if there are autopilots or simulators that cannot return to an earlier state."""
 
     def add_part(self, state: Any) -> None:
-        """Add a fresh part to a state, if there are built-in autopilots: `state.autopilots`."""
-
-    def write(self) -> None:
-        """Write what the autopilots hold to their part of the run's state."""
+        """Add their part to the state of the run, or a fresh one to another: `state.autopilots`; None without them."""
 
     def read(self) -> None:
         """Continue from the part of the state that has replaced that of the run; without one, restart."""

@@ -275,7 +275,7 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     if verb == "add_vehicle":
         refuse_counts(run.limits, arguments)
         refuse_foreign(run.sim, arguments, verb)  # before it is read: that may import modules and read files
-    order = engine.stages.mission.checked(MissionAction(verb, arguments))
+    order = engine.parts.mission.checked(MissionAction(verb, arguments))
     if verb != "add_vehicle":
 
         def apply() -> None:

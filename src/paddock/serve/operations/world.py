@@ -76,7 +76,7 @@ def scenery(run: LiveSource, client: str, side: int = 128) -> Copied:
 
 
 def standings(run: LiveSource, client: str) -> Copied | None:
-    rules = run.sim.engine.stages.rules
+    rules = run.sim.engine.parts.rules
     if not rules.active:
         return None
     compute = rules.standings_later()
