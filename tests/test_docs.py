@@ -170,7 +170,6 @@ def test_the_table_of_the_tick_lists_its_stages_in_order() -> None:
         ("A snapshot for a client", 11),
         ("A vehicle that a program adds", 14),
         ("From a cone to a reading", 8),
-        ("From a link to a lost command", 9),
     ],
 )
 def test_ways_are_short(way: str, most: int) -> None:

@@ -8,7 +8,19 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Seed, Text, Vector3, Whole, invalid
+from paddock.scenario.base import (
+    LONGEST_NAME,
+    NotNegative,
+    Number,
+    Origin,
+    Positive,
+    Section,
+    Seed,
+    Text,
+    Vector3,
+    Whole,
+    invalid,
+)
 from paddock.scenario.contact import ContactSection, check_contact
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import (
@@ -145,7 +157,7 @@ Entries = tuple[VehicleEntry, ...]
 class Scenario(Section):
     """A world and the vehicles in it. Load it with `load_scenario`, whose errors give file, line and column."""
 
-    name: Text = Field(default="scenario", description="Name of the scenario.")
+    name: Text = Field(default="scenario", max_length=LONGEST_NAME, description="Name of the scenario.")
     description: Text = Field(default="", description="A description for people.")
     seed: Seed = Field(default=0, description="Seed of every random draw; same seed, same bytes.")
     clock: ClockSection = Field(default=ClockSection(), description="How time passes.")

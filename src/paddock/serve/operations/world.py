@@ -219,7 +219,7 @@ def known_names(run: LiveSource, client: str) -> dict[str, list[str]]:
     return names_in_use(run.sim)
 
 
-def switch_scenario(run: LiveSource, client: str, text: str) -> None:
+def switch_scenario(run: LiveSource, client: str, text: str) -> list[str]:
     """Switch the scenario; only a run started by `paddock run` or `demo` can do that."""
     if run.director is None:
         raise PaddockError("load refused: scenario switching is disabled for this run; use paddock run or paddock demo")
@@ -231,6 +231,7 @@ def switch_scenario(run: LiveSource, client: str, text: str) -> None:
         raise ScenarioError(beyond)
     run.push("preparing", {"text": f"starting {scenario.name}"})
     run.director(scenario)
+    return list(scenario.left_out)
 
 
 def shown_text(scenario: Scenario) -> str:

@@ -160,8 +160,8 @@ class WorldOperations(Protocol):
     @entry("change", zmq="Call", client="world.frames.set", example={"name": "mast", "position": [0, 0, 1]})
     def set_frame(
         self,
-        name: str,
-        parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
+        name: a.Text,
+        parent: Annotated[a.Text, "`world`, a vehicle or a frame"] = "world",
         position: Annotated[a.Numbers, a.ErrorText("position must be a list of numbers"), "m"] = ORIGIN,
         quaternion: Annotated[a.Numbers, a.ErrorText("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
         moving: bool = False,
