@@ -298,7 +298,7 @@ class SitlHost:
             if vehicle.entry.autopilot == "px4":
                 from paddock.sitl.px4 import launch_lines as px4_lines
 
-                started = px4_lines(vehicle.instance, reached)
+                started = px4_lines(vehicle.placed.craft, vehicle.instance, reached)
             else:
                 frame = vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft]
                 origin = Origin(*self.sim.scenario.world.origin)
