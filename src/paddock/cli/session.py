@@ -15,7 +15,7 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from paddock.cli.options import RunOptions, Served, ServeOptions, serving
+from paddock.cli.options import RunOptions, Served, ServeOptions, serving, windy
 from paddock.cli.progress import COMPILING, Notices, bar, compiling
 from paddock.cli.summary import ShownRun, Tally, counted, process_age, summary_lines
 from paddock.errors import NotFiniteError, PaddockError, file_errors
@@ -41,6 +41,8 @@ def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | 
         raise PaddockError(f"--report is about a race or radio: {scenario.name} has no section `rules` or `radio`")
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
+    if options.wind is not None:
+        scenario = windy(scenario, options.wind)
     served = (serve or ServeOptions()).over(scenario.serve, page=not options.quiet)
     resumable = served is not None and not served.options.lock
     if options.paused and not resumable and (options.quiet or not sys.stdout.isatty()):

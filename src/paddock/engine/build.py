@@ -64,6 +64,7 @@ from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
 from paddock.world.parts import fresh
 from paddock.world.scenery import scenery_of
+from paddock.world.wind import VARYING_WIND, WIND_TABLE, VehicleWind, air_of
 from paddock.world.world import World
 
 MOST_PLACED = 1000  # maximum number of vehicles per fleet that a check places
@@ -92,7 +93,7 @@ def new_world(scenario: Scenario) -> Run:
     movable = [entry for declared in declared_fleets(scenario) for entry in declared.obstacles]
     if scenery is not None and movable:
         scenery = scenery.with_movable(movable)  # others share it; cones that are knocked over are removed from it
-    return Run(scenario.clock.rate, values, scenario.seed, scenery, track)
+    return Run(scenario.clock.rate, values, scenario.seed, scenery, track, air_of(scenario.world))
 
 
 def build_program(
@@ -118,6 +119,8 @@ def build_program(
     fleet.entry = json.dumps(settings.entry, sort_keys=True)
     fleet.fmu = None if chosen is None else fresh(FmuState)
     _add_tables(fleet, model, settings, scenario, entry)
+    if world.air is not None:
+        fleet.add_table(WIND_TABLE, VehicleWind)
     setup = _behaviour(scenario, entry, settings, location, world.track)
     key = entry.controller_key
     behaviour = None if setup is None else _at(location(key), FleetBehaviour, setup, model, fleet, varying)
@@ -421,7 +424,8 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         tables = () if world.scenery is None else world.scenery.tables
         program.sensors[name] = fleet_sensor(
-            sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables
+            *(sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables),
+            VARYING_WIND if program.wind else (),
         )
 
 
@@ -465,6 +469,8 @@ def placed_states(
     columns: Any = [*np.ascontiguousarray(poses.T), np.broadcast_to(np.asarray(speed, np.float64), (count,)).copy()]
     parameters = model.parameters(**(values | dict(varied or {})))
     values, uneven = world.environment.tolist(), world.uneven
+    if world.air is not None:
+        values[2:5] = world.mean_wind(*columns[:3])
     around: Any = Environment(*values) if uneven is None else shared_tuple(UNEVEN)(*values, *uneven.ground.tables)
     with users_code():
         state = vectorised(model.place if uneven is None else over(model.place))(

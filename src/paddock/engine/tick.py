@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from paddock.compute.philox import signed
 from paddock.engine.actions import CommandAction, Mailbox, MissionAction
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Checked, Claim, Claims
@@ -21,6 +22,7 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
 from paddock.engine.contact import ContactStage, DisarmStage
+from paddock.engine.contact_bodies import bodies_of
 from paddock.engine.events import EventLog
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
@@ -35,6 +37,7 @@ from paddock.scenario import Scenario, Sync
 from paddock.world.columns import Floats
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.snapshot import CommandRequest
+from paddock.world.wind import WIND_ROWS, WIND_TABLE, blow
 from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         *(() if scenario.mission is None or mission.kinematic else (mission,)),  # follow progress, replan, set routes
         behave,  # behaviours turn poses into commands
         *(() if contact.settings is None else (DisarmStage(contact),)),  # drones that have crashed stay disarmed
+        *(() if world.air is None else (AirStage(world, programs),)),  # the wind at each vehicle
     )
     # then `move`: vehicle dynamics; the clock advances
     after = (
@@ -268,6 +272,35 @@ class BehaveStage:
 
 
 @dataclass(eq=False, repr=False)
+class AirStage:
+    """Writes the wind at every vehicle, at the height of its body's centre, for the motion of the tick."""
+
+    world: World
+    programs: dict[str, FleetProgram]
+    name = "air"
+
+    def due(self, tick: int) -> int:
+        """Return the present tick: vehicles change their height, and gusts pass, in every tick."""
+        return tick
+
+    def run(self, tick: int) -> None:
+        """Write the tables of all fleets."""
+        world, air = self.world, self.world.air
+        assert air is not None
+        wind = world.environment[WIND_ROWS]
+        for program in self.programs.values():
+            fleet, n = program.fleet, program.fleet.n
+            if not n:
+                continue
+            poses = program.pose_block(tick)
+            centre = 0.0 if program.model.body is None else np.broadcast_to(bodies_of(program).centre_z, (n,))
+            heights = poses[2, :n] + centre - world.heights(poses[0, :n], poses[1, :n])
+            gust_wind = -1.0 if air.gust_wind is None else air.gust_wind
+            draw = fleet.tables["streams"], signed(world.seed), tick
+            blow(poses, heights, wind, air.profile, gust_wind, *draw, world.clock.dt, fleet.tables[WIND_TABLE])
+
+
+@dataclass(eq=False, repr=False)
 class MoveStage:
     """Advances the dynamics of every fleet."""
 
@@ -426,9 +459,9 @@ class SenseStage:
             due = [sensor for sensor in program.sensors.values() if not tick % sensor.period]
             if due:
                 poses = self.poses(fleet.name) if fleet.in_order else program.pose_block(tick)
-                streams = fleet.tables["streams"]
+                streams, wind = fleet.tables["streams"], program.wind
                 for sensor in due:
                     seen = program.sensor_inputs.read(sensor.sensor, environment)
                     if around is None and sensor.arrays:
                         around = self.surroundings.at(tick)
-                    sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids)
+                    sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids, wind)
