@@ -138,6 +138,7 @@ class Arrival(NamedTuple):
     state: Floats  # (columns, count)
     inputs: dict[str, float]
     varied: dict[str, Floats]  # parameters that differ, (count,) each
+    wind: Floats | None  # (3, count), m/s, where each vehicle has a wind of its own
 
 
 def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: Location) -> Arrival:
@@ -163,7 +164,8 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: 
     inputs = checked_inputs(program.model, entry.commands, lambda name: location("commands", name))
     varied = _varied(program, entry, world.seed, streams)
     state = placed_states(program, poses, entry.speed, world, varied)
-    return Arrival(fleet.next_member, state, inputs, varied)
+    wind = None if world.air is None else world.mean_wind(*poses.T[:3])
+    return Arrival(fleet.next_member, state, inputs, varied, wind)
 
 
 def _staged(world: World, program: FleetProgram, entry: VehicleEntry, poses: Floats) -> Floats:
@@ -215,6 +217,8 @@ def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
         fleet.command[column_index(program.model.command)[name], rows] = value
     for k, name in enumerate(program.parameters.varying):
         fleet.tables[VARYING][k, rows] = arrived.varied[name]
+    if arrived.wind is not None:
+        fleet.tables[WIND_TABLE][: len(VARYING_WIND), rows] = arrived.wind
     try:
         program.admit(rows)
     except PaddockError:  # of an FMU that cannot start
