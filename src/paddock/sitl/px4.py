@@ -160,8 +160,11 @@ FRAMES = {
         ),
         (
             *(("FW_AIRSPD_TRIM", 17.5), ("FW_AIRSPD_MIN", 12.0), ("FW_AIRSPD_MAX", 25.0), ("FW_AIRSPD_STALL", 9.0)),
-            *(("FW_THR_TRIM", 0.65), ("FW_THR_MAX", 1.0), ("FW_T_CLMB_MAX", 5.0), ("FW_T_SINK_MIN", 1.2)),
-            *(("FW_PSP_OFF", 1.5), ("TRIM_PITCH", 0.0)),
+            *(("FW_THR_TRIM", 0.65), ("FW_T_CLMB_MAX", 5.0), ("FW_T_SINK_MIN", 1.2), ("FW_PSP_OFF", 1.5)),
+            # not 1 and 0: PX4 ignores what equals its own default, and the airframe's 0.6 and -0.15 would stay
+            *(("FW_THR_MAX", 0.99), ("TRIM_PITCH", 0.01)),
+            # it has no rangefinder: without one PX4 would abort the landing, and flare below the error of its height
+            *(("FW_LND_USETER", 0.0), ("FW_LND_FLALT", 3.0)),
         ),
     ),
 }
@@ -169,6 +172,8 @@ FRAMES = {
 
 
 GROUND_STATION_PORT = 18570
+LINK_PORTS = 1000  # from there to the port of a further link of an instance
+FASTEST = 100.0  # speed factor for a run as fast as possible
 OFFBOARD_PORT = 14540
 LAST_OFFBOARD = 9  # PX4's start script assigns the same port to this and all later instances
 CHUNK = 65536
@@ -180,14 +185,24 @@ FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 
-def launch_lines(craft: str, instance: int, address: str = "127.0.0.1") -> list[str]:
-    """Return the command lines for one instance that connects to `address`, and where ground stations find it."""
+def launch_lines(
+    craft: str, instance: int, address: str = "127.0.0.1", relay: int | None = None, pace: float = 1.0
+) -> list[str]:
+    """Return the command lines for one instance that connects to `address`, and where ground stations find it.
+
+    `relay`: UDP port of its MAVLink packets, where they go over the radio. pace: simulated s per s; PX4's timeouts of
+    links are longer by it.
+    """
     frame, host = FRAMES[craft], f"PX4_SIM_HOSTNAME={address} "
+    host += "" if pace == 1.0 else f"PX4_SIM_SPEED_FACTOR={pace or FASTEST:g} "
     own = "".join(f"PX4_PARAM_{name}={value:g} " for name, value in frame.parameters)
     binary = f"{host}PX4_SYS_AUTOSTART={frame.autostart} {own}build/px4_sitl_default/bin/px4 -i {instance}"
     shared = f" (shared by all instances from {LAST_OFFBOARD} on)" if instance > LAST_OFFBOARD else ""
     made = frame.make and instance == 0  # make starts instance 0 only
     starts = [f"start:    {host}make px4_sitl {frame.make}", f"or:       {binary}"] if made else [f"start:    {binary}"]
+    if relay is not None:
+        own_port = GROUND_STATION_PORT + LINK_PORTS + instance
+        return [*starts, f"then:     mavlink start -u {own_port} -o {relay} -t {address}   (in PX4's shell)"]
     return [
         *starts,
         f"connect:  udp:127.0.0.1:14550 (it sends from {GROUND_STATION_PORT + instance}), "
