@@ -13,6 +13,8 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.scenario import load_scenario
+from paddock.serve.describe import fleet_columns
+from paddock.vehicles.model import find_model
 from paddock.world.wind import Air, WindProfile, blow, gusts_at
 
 FOOT = 0.3048
@@ -131,6 +133,8 @@ def test_every_vehicle_and_sensor_has_the_wind_at_its_height() -> None:
         law = [12.0 * math.log(z / 0.03) / math.log(10.0 / 0.03) for z in before]
         assert snapshot.fleet("high")["wind_x"][0] == pytest.approx(law[1], rel=0.002)
         assert snapshot.fleet("low")["wind_x"][0] == pytest.approx(law[0], rel=0.03)  # at its body's centre
+        columns = fleet_columns(snapshot.fleet("low").columns, find_model("quad"), {})
+        assert [column["unit"] for column in columns if column["name"] == "wind_x"] == ["m/s"]
         assert 5.0 < snapshot.fleet("car")["wind_x"][0] < 8.5  # not that at the wheels
         # placed in trimmed flight through the air at its height: 17.5 m/s, whatever blows there
         plane = snapshot["high"]

@@ -20,6 +20,7 @@ from paddock.wire.results import ColumnTree, FleetInfoTree, InspectedTree, Value
 from paddock.world.columns import Column, Pose, column_index, columns_of
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
+from paddock.world.wind import VARYING_WIND, VehicleWind
 
 if TYPE_CHECKING:  # the hub uses this module and has no engine
     from paddock.engine.program import FleetProgram
@@ -51,6 +52,7 @@ def snapshot_columns(
         known |= {name: state[name] for name in model.telemetry}
         known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
         known |= {COMMAND + column.name: column for column in columns_of(model.command)}
+    known |= {column.name: column for column in columns_of(VehicleWind) if column.name in VARYING_WIND}
     known |= {f"race.{column.name}": column for column in columns_of(RaceColumns)}
     known |= {f"radio.{column.name}": column for column in columns_of(RadioStatus)}
     for name, sensor in sensors.items():

@@ -8,7 +8,7 @@ of the largest deflection whose sign is that of the motion: up, right, right.
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
-from paddock.compute.quaternion import heading, rotate, unrotate
+from paddock.compute.quaternion import rotate, unrotate
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryColumns
 from paddock.vehicles.parts.rigid_body import RigidBodyColumns
 from paddock.world.columns import Column, Environment, column_tuple
@@ -305,10 +305,9 @@ def skids(f: Footing, p: Parameters) -> Support:
     half, tail, nose = 0.5 * p.span, -2.5 * p.wheel_base, p.wheel_base
     tips = -half * WING_TIPS
     a, b = prop_up(f, stiffness, 0.0, half, tips, travel), prop_up(f, stiffness, 0.0, -half, tips, travel)
-    c = prop_up(f, stiffness, tail, 0.0, tail * TAIL, travel)
-    d = prop_up(f, stiffness, nose, 0.0, 0.5 * tips, travel)
-    force, mx = a.force + b.force + c.force + d.force, a.mx + b.mx + c.mx + d.mx
-    return Support(force, mx, a.my + b.my + c.my + d.my, a.mz + b.mz + c.mz + d.mz)
+    up = f.forward > 0.0  # the nose
+    c = prop_up(f, stiffness, select(up, tail, nose), 0.0, select(up, tail * TAIL, 0.5 * tips), travel)
+    return Support(a.force + b.force + c.force, a.mx + b.mx + c.mx, a.my + b.my + c.my, a.mz + b.mz + c.mz)
 
 
 def on_ground(s: State, u: Command, p: Parameters, w: Environment, m: Motion, dt: float) -> Motion:
@@ -329,8 +328,10 @@ def on_ground(s: State, u: Command, p: Parameters, w: Environment, m: Motion, dt
     carried = dt * force / p.mass  # m/s along the normal
     stopped = maximum(-(m.vx * nx + m.vy * ny + m.vz * nz + carried), 0.0)  # by the fuselage
     carried = carried + select(height < -DEEPEST * p.gear_sag, stopped, 0.0)
-    sine, cosine = sincos(heading(s.qx, s.qy, s.qz, s.qw))
     vx, vy, vz = m.vx + carried * nx, m.vy + carried * ny, m.vz + carried * nz
+    ahead_x, ahead_y, _ = rotate(s.qx, s.qy, s.qz, s.qw, 1.0, 0.0, 0.0)
+    level = 1.0 / sqrt(maximum(ahead_x * ahead_x + ahead_y * ahead_y, 1e-9))
+    cosine, sine = ahead_x * level, ahead_y * level  # of the heading
     along, left = vx * cosine + vy * sine, vy * cosine - vx * sine
     on_wheels = dt * gear.force / p.mass * ground.mu
     holds = p.grip * carried * ground.mu
@@ -342,9 +343,10 @@ def on_ground(s: State, u: Command, p: Parameters, w: Environment, m: Motion, dt
     steer = -p.steer_max * s.rudder / p.rudder_max
     turning, yaw = along * tan(steer) / p.wheel_base, m.yaw + yawed
     twist = 0.5 * holds * p.mass * p.wheel_base / p.inertia_z
+    touches = carried > 0.0
     return Motion(
-        along * cosine - left * sine,
-        along * sine + left * cosine,
+        select(touches, along * cosine - left * sine, vx),
+        select(touches, along * sine + left * cosine, vy),
         vz,
         m.roll + rolled,
         m.pitch + pitched,
