@@ -56,12 +56,12 @@ HEIGHT, SPEED, W20, DT = 50.0, 18.0, 15.4, 0.04
 def series() -> Any:
     """Gusts (m/s) along, across and up of 400 vehicles that fly north at a constant speed, (3, ticks, 400)."""
     n, ticks = 400, 4000
-    pose, table, out = np.zeros((13, n)), np.zeros((9, n)), np.empty((3, ticks, n))
+    pose, table, out = np.zeros((13, n)), np.zeros((10, n)), np.empty((3, ticks, n))
     wind = np.array([0.0, 6.0, 0.0])
     pose[8] = SPEED + wind[1]
     streams = np.arange(n, dtype=np.int64) * 7919
     for tick in range(ticks):
-        blow(pose, np.full(n, HEIGHT), wind, WindProfile(), W20, streams, 11, tick, DT, table)
+        blow(pose, np.full(n, -HEIGHT), wind, WindProfile(), W20, streams, 11, tick, DT, table)
         out[:, tick] = table[1] - wind[1], -table[0], table[2]  # along the wind, across to the left, up
     return out
 

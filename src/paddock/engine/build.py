@@ -138,7 +138,7 @@ class Arrival(NamedTuple):
     state: Floats  # (columns, count)
     inputs: dict[str, float]
     varied: dict[str, Floats]  # parameters that differ, (count,) each
-    wind: Floats | None  # (3, count), m/s, where each vehicle has a wind of its own
+    wind: Floats | None  # (columns of VehicleWind, count), where each vehicle has a wind of its own
 
 
 def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: Location) -> Arrival:
@@ -164,8 +164,19 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: 
     inputs = checked_inputs(program.model, entry.commands, lambda name: location("commands", name))
     varied = _varied(program, entry, world.seed, streams)
     state = placed_states(program, poses, entry.speed, world, varied)
-    wind = None if world.air is None else world.mean_wind(*poses.T[:3])
+    wind = None if world.air is None else _still_air(world, program, poses, varied)
     return Arrival(fleet.next_member, state, inputs, varied, wind)
+
+
+def _still_air(world: World, program: FleetProgram, poses: Floats, varied: Mapping[str, Floats]) -> Floats:
+    """Return the winds (columns, count) of vehicles at poses (count, 4), before their first gust."""
+    model, wind = program.model, np.zeros((len(column_index(VehicleWind)), len(poses)))
+    if model.body is not None:
+        values = dict(zip(column_index(model.parameters), program.parameters.values.tolist(), strict=True))
+        with users_code():
+            wind[-1] = vectorised(model.body)(model.parameters(**(values | dict(varied)))).centre_z
+    wind[: len(VARYING_WIND)] = world.mean_wind(poses[:, 0], poses[:, 1], poses[:, 2] + wind[-1])
+    return wind
 
 
 def _staged(world: World, program: FleetProgram, entry: VehicleEntry, poses: Floats) -> Floats:
@@ -218,7 +229,7 @@ def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
     for k, name in enumerate(program.parameters.varying):
         fleet.tables[VARYING][k, rows] = arrived.varied[name]
     if arrived.wind is not None:
-        fleet.tables[WIND_TABLE][: len(VARYING_WIND), rows] = arrived.wind
+        fleet.tables[WIND_TABLE][:, rows] = arrived.wind
     try:
         program.admit(rows)
     except PaddockError:  # of an FMU that cannot start

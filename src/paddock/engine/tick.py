@@ -21,7 +21,6 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
 from paddock.engine.contact import DisarmStage
-from paddock.engine.contact_bodies import bodies_of
 from paddock.engine.events import EventLog
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
@@ -268,11 +267,10 @@ class AirStage:
             if not n:
                 continue
             poses = program.pose_block(tick)
-            centre = 0.0 if program.model.body is None else np.broadcast_to(bodies_of(program).centre_z, (n,))
-            heights = poses[2, :n] + centre - world.heights(poses[0, :n], poses[1, :n])
+            ground = world.heights(poses[0, :n], poses[1, :n])
             gust_wind = -1.0 if air.gust_wind is None else air.gust_wind
             draw = fleet.tables["streams"], signed(world.seed), tick
-            blow(poses, heights, wind, air.profile, gust_wind, *draw, world.clock.dt, fleet.tables[WIND_TABLE])
+            blow(poses, ground, wind, air.profile, gust_wind, *draw, world.clock.dt, fleet.tables[WIND_TABLE])
 
 
 @dataclass(eq=False, repr=False)

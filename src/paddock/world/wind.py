@@ -46,6 +46,7 @@ class VehicleWind(NamedTuple):
     up_1: Annotated[float, Column("", "first filter of the vertical gust")] = 0.0
     up_2: Annotated[float, Column("", "second filter of the vertical gust")] = 0.0
     begun: Annotated[float, Column("0/1", "the filters have begun")] = 0.0
+    centre: Annotated[float, Column("m", "height of the body's centre above the vehicle's position")] = 0.0
 
 
 class WindProfile(NamedTuple):
@@ -164,31 +165,32 @@ def next_wind(
     u, v = g.level_sigma * along, g.level_sigma * cross_gust(across_1, across_2)
     x, y = mean[0] + u * east - v * north, mean[1] + u * north + v * east
     z = mean[2] + g.up_sigma * cross_gust(up_1, up_2)
-    return VehicleWind(x, y, z, along, across_1, across_2, up_1, up_2, 1.0)
+    return VehicleWind(x, y, z, along, across_1, across_2, up_1, up_2, 1.0, w.centre)
 
 
 def _blow(
-    pose: Floats, heights: Floats, wind: Floats, profile: WindProfile, gust_wind: float, streams: NDArray[np.int64],
+    pose: Floats, ground: Floats, wind: Floats, profile: WindProfile, gust_wind: float, streams: NDArray[np.int64],
     seed: int, tick: int, dt: float, table: Floats,
 ) -> None:  # fmt: skip
     """Write the wind of every vehicle into its fleet's table.
 
-    pose (13, ...); heights (n,) above the ground, m; wind (3,) at the reference height; gust_wind: at 20 ft, m/s, below
-    0: no gusts; seed, streams and tick of the random draws.
+    pose (13, ...); ground: its height (n,), m; wind (3,) at the reference height; gust_wind: at 20 ft, m/s, below 0: no
+    gusts; seed, streams and tick of the random draws.
     """
-    for i in parallel_range(len(heights)):
-        share = profile_share(heights[i], profile)
+    for i in parallel_range(len(ground)):
+        t = table[:, i]
+        w = VehicleWind(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9])
+        height = pose[2, i] + w.centre - ground[i]
+        share = profile_share(height, profile)
         x, y, z = share * wind[0], share * wind[1], share * wind[2]
         if gust_wind < 0.0:
             table[0, i], table[1, i], table[2, i] = x, y, z
         else:
             rx, ry, rz = pose[7, i] - x, pose[8, i] - y, pose[9, i] - z
             through, draw = sqrt(rx * rx + ry * ry + rz * rz), (seed, streams[i], tick)
-            t = table[:, i]
-            before = VehicleWind(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8])
-            after = next_wind(before, (x, y, z), through, gusts_at(heights[i], gust_wind), draw, dt)
+            after = next_wind(w, (x, y, z), through, gusts_at(height, gust_wind), draw, dt)
             for k in range(9):
                 table[k, i] = after[k]
 
 
-blow = parallel_routine(_blow, items=lambda pose, heights, *_: len(heights))
+blow = parallel_routine(_blow, items=lambda pose, ground, *_: len(ground))
