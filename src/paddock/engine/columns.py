@@ -8,6 +8,7 @@ from paddock.sensing.sensor import Sensor
 from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Column, Pose, columns_of
+from paddock.world.wind import VARYING_WIND, VehicleWind
 
 COMMAND = "command."
 SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tick")
@@ -23,6 +24,7 @@ def snapshot_columns(
         known |= {name: state[name] for name in model.telemetry}
         known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
         known |= {COMMAND + column.name: column for column in columns_of(model.command)}
+    known |= {column.name: column for column in columns_of(VehicleWind) if column.name in VARYING_WIND}
     known |= {f"race.{column.name}": column for column in columns_of(RaceColumns)}
     known |= {f"radio.{column.name}": column for column in columns_of(RadioStatus)}
     for name, sensor in sensors.items():

@@ -8,7 +8,7 @@ It sees the vehicles that carry it (`FleetView`), and everything around these (`
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from typing import Annotated, Any, NamedTuple
@@ -136,10 +136,13 @@ class Sensor:
     def _name_hash(self) -> int:
         return xxhash.xxh3_64_intdigest(f"sensor {self.name}".encode())
 
-    def spec(self, scenic: bool = False) -> KernelSpec:
-        """Return the kernel that samples a fleet; `scenic`: in a world with scenery, of which rays need the tables."""
+    def spec(self, scenic: bool = False, wind: tuple[str, ...] = ()) -> KernelSpec:
+        """Return the kernel that samples a fleet; `scenic`: in a world with scenery, of which rays need the tables.
+
+        `wind`: the fields of the environment that each vehicle has of its own.
+        """
         measure = rebound(self.measure, LOOKING) if scenic else self.measure
-        environment = SCENIC if measure is not self.measure else LEVEL
+        environment = replace(SCENIC if measure is not self.measure else LEVEL, varying=wind)
         arguments = (
             Rows("reading", self.reading, "write"),
             Rows("pose", Pose, fixed=True),
