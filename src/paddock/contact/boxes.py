@@ -40,13 +40,13 @@ def extent(axis: Any, solid: Solid, rounded: bool) -> float:
     return total
 
 
-def write_axes(a: Solid, b: Solid, start: Any, move: Any, rounded: bool, out: Any) -> None:
-    """Write the axes to test, zeros where an axis is not needed; `rounded`: the second body is an upright cylinder."""
-    axes_a, axes_b = a.axes, b.axes
+def write_face_axes(a: Solid, b: Solid, start: Any, move: Any, rounded: bool, out: Any) -> None:
+    """Write the axes of the faces; zeros where one is not needed; `rounded`: the second body is an upright cylinder."""
+    axes_a = a.axes
     for k in range(3):
         for j in range(3):
             out[k, j] = axes_a[k, j]
-            out[3 + k, j] = axes_b[k, j]
+            out[3 + k, j] = b.axes[k, j]
     if rounded:  # in place of faces: from its centre line to the nearest point of the box, before and after the tick
         for which in range(2):
             x, y = 0.0, 0.0
@@ -62,6 +62,11 @@ def write_axes(a: Solid, b: Solid, start: Any, move: Any, rounded: bool, out: An
             out[3 + which, 0] = x / length if length > 1e-9 else 0.0
             out[3 + which, 1] = y / length if length > 1e-9 else 0.0
             out[3 + which, 2] = 0.0
+
+
+def write_edge_axes(a: Solid, b: Solid, rounded: bool, out: Any) -> None:
+    """Write the axes across an edge of each body; zeros where one is not needed."""
+    axes_a, axes_b = a.axes, b.axes
     for i in range(3):
         for j in range(3):
             row = EDGES + 3 * i + j
@@ -84,9 +89,13 @@ def first_touch(
     overlap at the beginning touch there, along the axis of least depth; `level`: neither can move up or down, so that
     a vertical one would not help. Writes the `normal`, first to second.
     """
-    write_axes(a, b, start, move, rounded, lines)
+    write_face_axes(a, b, start, move, rounded, lines)
     enter, leave, depth, touching, shallow = -1e30, 1e30, 1e30, NONE, NONE
     for row in range(EDGES + 9):
+        if enter > leave or enter > 1.0 or leave < 0.0:
+            return NONE, 0.0
+        if row == EDGES:
+            write_edge_axes(a, b, rounded, lines)
         axis = lines[row]
         if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
             continue

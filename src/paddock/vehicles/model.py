@@ -124,10 +124,11 @@ class Body(NamedTuple):
     planar: Annotated[float, Column("0/1", "1: on wheels, without vertical motion, roll and pitch")] = 0.0
     falls: Annotated[float, Column("0/1", "1: the contact stage keeps it above the ground, not its own step")] = 0.0
     mass_z: Annotated[float, Column("m", "height of the centre of mass above the pose: what a bump shifts")] = 0.0
+    rolling: Annotated[float, Column("m", "arm of the load against rolling and spinning on another body")] = 0.0
 
 
 class Bump(NamedTuple):
-    """What contact changes in one tick: position, velocity and angular velocity, all in world axes."""
+    """What contact changes in one tick: position, velocity and angular velocity, all in world axes; rest."""
 
     dx: Annotated[float, Column("m", "shift east")]
     dy: Annotated[float, Column("m", "shift north")]
@@ -138,6 +139,7 @@ class Bump(NamedTuple):
     dwx: Annotated[float, Column("rad/s", "change of the angular velocity about east")]
     dwy: Annotated[float, Column("rad/s", "change of the angular velocity about north")]
     dwz: Annotated[float, Column("rad/s", "change of the angular velocity about up")]
+    restless: Annotated[float, Column("0/1", "1: it may not fall asleep, or wakes: what it touches moves")] = 0.0
 
 
 Uneven = Callable[..., Surface] | None
