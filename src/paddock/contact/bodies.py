@@ -16,7 +16,7 @@ from paddock.compute import arrays
 from paddock.compute.quaternion import rotate
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
-from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE
+from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, FRAME, SPHERE
 from paddock.world.columns import Column, Floats, column_index
 from paddock.world.parts import array, part, value
 from paddock.world.solids import BOX as BOX_SOLID
@@ -143,4 +143,5 @@ def bounds(table: Floats) -> Floats:
     half, shape = table[ROW.half : ROW.half + 3], table[ROW.shape]
     solid = np.sqrt((half * half).sum(axis=0))
     size = np.where(shape == SPHERE, half[0], np.where(shape == CAPSULE, np.maximum(half[0], half[1]), solid))
+    size = np.where(shape == FRAME, np.maximum(half[0], np.sqrt(2.0 * half[1] ** 2 + half[2] ** 2)), size)
     return np.asarray(size + np.sqrt(table[ROW.centre_x] ** 2 + (table[ROW.centre_z] + table[ROW.mass_z]) ** 2))

@@ -14,6 +14,7 @@ EDGES = 6  # the code of the first pair of edges; smaller ones are faces: 0 to 2
 TOUCH = 1e-2  # m: points within this distance of the touching plane belong to the contact
 FACE_FIRST = 1e-3  # m: an edge must be this much better than a face to give the normal
 POINTS = 4  # of one contact
+ALIKE = 1e-9  # m: two faces whose gaps differ by less touch alike
 
 
 class Solid(NamedTuple):
@@ -122,7 +123,33 @@ def first_touch(
     side = dot(start, lines[code]) + share * dot(move, lines[code])
     for j in range(3):
         normal[j] = lines[code, j] if side >= 0.0 else -lines[code, j]
+    if code < EDGES and not rounded:
+        level_faces(start, move, share, a, b, code, lines, normal)
     return code, share
+
+
+def level_faces(start: Any, move: Any, share: float, a: Solid, b: Solid, code: int, lines: Any, normal: Any) -> None:
+    """Turn the normal half way to that of the other body's nearest face, if both faces touch alike.
+
+    So a touch of two bodies that mirror each other does not depend on which of them is the first.
+    """
+    mate, most = 0, 0.0
+    for row in range(3 - 3 * (code // 3), 6 - 3 * (code // 3)):
+        if abs(dot(lines[row], normal)) > most:
+            mate, most = row, abs(dot(lines[row], normal))
+    gap, own = 0.0, 0.0
+    for row in (code, mate):
+        axis = lines[row]
+        apart = abs(dot(start, axis) + share * dot(move, axis))
+        gap, own = own, apart - extent(axis, a, False) - extent(axis, b, False)
+    if abs(gap - own) > ALIKE:
+        return
+    sign, length = (1.0 if dot(lines[mate], normal) > 0.0 else -1.0), 0.0
+    for j in range(3):
+        normal[j] += sign * lines[mate, j]
+        length += normal[j] * normal[j]
+    for j in range(3):
+        normal[j] /= sqrt(length)
 
 
 def clip(poly: Any, count: int, axis: Any, offset: float, out: Any) -> int:
