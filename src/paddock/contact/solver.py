@@ -372,7 +372,7 @@ def motion_of(contacts: int, k: Contacts, g: Geometry, wake: float) -> Motion:
 
 
 def resolve_all(b: Any, ids: Any, pairs: Any, dt: float, wake: float, old: Impulses) -> tuple[Any, Any, Impulses]:
-    """Return the bumps (10, bodies) of a tick, its contacts (n, RECORD) and their impulses.
+    """Return the bumps (13, bodies), rows of Bump, of a tick, its contacts (n, RECORD) and their impulses.
 
     `b` is the table of bodies, (rows of BodyRow, bodies); `ids` (bodies,) are their ids, -2 - k of obstacle k; `pairs`
     (2, k) are the ones that may touch, first < second, in ascending order. Obstacles have an inverse mass of 0.
@@ -383,7 +383,7 @@ def resolve_all(b: Any, ids: Any, pairs: Any, dt: float, wake: float, old: Impul
     g = geometry(b, dt)
     k = Contacts(empty((most, RECORD)), empty((most, POINTS, 3)), empty((most, POINTS)), zeros(most, int64))
     contacts = find_contacts(pairs, g, k)
-    motion, bump = motion_of(contacts, k, g, wake), zeros((10, m))
+    motion, bump = motion_of(contacts, k, g, wake), zeros((13, m))
     rows = empty((contacts, ROWS, COLUMN.size))
     impulses = Impulses(
         empty(contacts, int64), zeros((contacts, POINTS, 3)), zeros((contacts, POINTS)), zeros((contacts, 4))
@@ -444,7 +444,7 @@ def keep_impulses(c: int, k: Contacts, g: Geometry, rows: Any, out: Impulses) ->
 
 
 def shift(contacts: int, k: Contacts, dt: float, rows: Any, m: Motion, bump: Any) -> None:
-    """Write the impulses of the contacts; shift bodies by them from the time of touch, and apart where they overlap."""
+    """Write the impulses of the contacts; shift and turn bodies by them from the time of touch, and part overlaps."""
     light, split, tangents = m.light, zeros(m.light.shape[0]), empty((2, 3))
     for c in range(contacts):
         split[int(k.record[c, 0])] += 1.0
@@ -463,6 +463,12 @@ def shift(contacts: int, k: Contacts, dt: float, rows: Any, m: Motion, bump: Any
         rest = (1.0 - record[11]) * dt
         soft = split[a] * (light[a, 0] * (n[0] * n[0] + n[1] * n[1]) + light[a, 1] * n[2] * n[2])
         soft += split[b] * (light[b, 0] * (n[0] * n[0] + n[1] * n[1]) + light[b, 1] * n[2] * n[2])
+        for r in range(ROWS):
+            for j in range(3 if rows[c, r, MASS] > 0.0 else 0):
+                turn = rest * rows[c, r, IMPULSE]
+                bump[10 + j, a] -= turn * rows[c, r, RESPONSE + 3 + j]
+                if b != GROUND:
+                    bump[10 + j, b] += turn * rows[c, r, RESPONSE + 9 + j]
         excess = record[10] - SLOP - max(leaving, 0.0) * dt
         apart = min(RECOVERY * max(excess, 0.0), RECOVERY_SPEED * dt) / soft if soft > 0.0 else 0.0
         for j in range(3):

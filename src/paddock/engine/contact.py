@@ -32,7 +32,7 @@ from paddock.world.solids import NO_OBSTACLES
 REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again
 TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
 TIP_RATE = 4.0  # Hz at which drones on the ground are checked for that
-LAST = column_index(LastContact)
+LAST, RESTLESS = column_index(LastContact), Bump._fields.index("restless")
 NOBODY = np.zeros(0, np.int64)
 NO_IMPULSES = Impulses(NOBODY, np.zeros((0, 4, 3)), np.zeros((0, 4)), np.zeros((0, 4)))
 
@@ -173,7 +173,7 @@ class ContactStage:
             woken[hit] = False
             others: Ints = np.flatnonzero(woken & sleeping)
             bump = np.zeros((len(Bump._fields), len(others)))
-            bump[-1] = 1.0
+            bump[RESTLESS] = 1.0
             self._apply(roster, others, bump)
         rows = np.concatenate([np.flatnonzero(kept), len(kept) + pressing])
         keys = np.concatenate([before.keys, after.keys])[rows]

@@ -129,7 +129,7 @@ class Body(NamedTuple):
 
 
 class Bump(NamedTuple):
-    """What contact changes in one tick: position, velocity and angular velocity, all in world axes; rest."""
+    """What contact changes in one tick: position, velocity, angular velocity, rest and attitude, all in world axes."""
 
     dx: Annotated[float, Column("m", "shift east")]
     dy: Annotated[float, Column("m", "shift north")]
@@ -141,6 +141,9 @@ class Bump(NamedTuple):
     dwy: Annotated[float, Column("rad/s", "change of the angular velocity about north")]
     dwz: Annotated[float, Column("rad/s", "change of the angular velocity about up")]
     restless: Annotated[float, Column("0/1", "1: it may not fall asleep, or wakes: what it touches moves")] = 0.0
+    tx: Annotated[float, Column("rad", "turn about east")] = 0.0
+    ty: Annotated[float, Column("rad", "turn about north")] = 0.0
+    tz: Annotated[float, Column("rad", "turn about up")] = 0.0
 
 
 class ReadParameters:
