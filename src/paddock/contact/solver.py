@@ -36,6 +36,7 @@ SLOP = 1e-3  # m: overlap that remains, so that resting contacts persist
 RECOVERY = 0.2  # share of the overlap that is removed in a tick
 RECOVERY_SPEED = 3.0  # m/s: bodies move apart at most this fast
 BOUNCE_SPEED = 0.3  # m/s: slower touches do not bounce, so that bodies come to rest
+LARGEST_TURN = 0.02  # rad, within a tick: touches are not swept along a rotation
 WAKE_SPEED = 0.05  # m/s: a slower touch does not wake a sleeping body
 SAME_POINT = 0.1  # share of a body's size: a point of the last tick is at most this far from the same one in this
 SLIDE, SPIN, ROLL, ROWS = POINTS, POINTS + 2, POINTS + 3, POINTS + 5
@@ -476,6 +477,10 @@ def shift(contacts: int, k: Contacts, dt: float, rows: Any, m: Motion, bump: Any
             bump[j, a] -= light[a, 1 if j == 2 else 0] * moved
             if b != GROUND:
                 bump[j, b] += light[b, 1 if j == 2 else 0] * moved
+    for i in range(bump.shape[1]):
+        turn = sqrt(dot(bump[10:, i], bump[10:, i]))
+        for j in range(3 if turn > LARGEST_TURN else 0):
+            bump[10 + j, i] *= LARGEST_TURN / turn
 
 
 resolve = routine(resolve_all)

@@ -14,6 +14,7 @@ from paddock.vehicles.parts.rigid_body import rigid_bumped, rigid_energy, rigid_
 from paddock.world.columns import Environment
 from paddock.world.ground import is_sloped, slope_attitude, surface
 
+FLAT = 0.1  # half the height of its box, share of the radius
 ROLLING = 0.3  # arm of the rolling resistance, share of the radius: arms and propellers hardly roll
 
 
@@ -71,11 +72,12 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
 
 
 def solid(p: Parameters) -> Body:
-    """Return the sphere around its propellers, and the box from its feet to above them, on which it stands."""
+    """Return the sphere around its propellers, and the flat box on which it stands."""
     radius = p.arm + p.prop_radius
-    wide, high = 0.7071067811865476 * p.arm + p.prop_radius, 0.25 * radius
+    wide, high = 0.7071067811865476 * p.arm + p.prop_radius, FLAT * radius
     return Body(
-        *(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, radius, wide, high, high, FRAME), rolling=ROLLING * radius
+        *(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, radius, wide, high, 0.0 * radius, FRAME),
+        rolling=ROLLING * radius,
     )
 
 
