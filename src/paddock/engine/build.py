@@ -57,7 +57,7 @@ from paddock.track.loading import declared_fleets, track_of, world_with_track
 from paddock.track.track import Track
 from paddock.vehicles.fmu.imported import open_fmu
 from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
-from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, over
+from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, model_names, over
 from paddock.world.columns import FARTHEST, Environment, Floats, checked, column_index, columns_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
@@ -114,6 +114,7 @@ def build_program(
     for name in entry.spread:
         if name not in column_index(model.parameters):
             filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", location("spread", name))
+        check_effect(model, name, location("spread", name))
     parameters = FleetParameters(fleet, model, values, varying)
     settings = _settings(world, scenario, entry, model, parameters, location)
     fleet.entry = json.dumps(settings.entry, sort_keys=True)
@@ -274,6 +275,17 @@ def _by_column(entry: VehicleEntry) -> VehicleEntry:
     )
 
 
+def check_effect(model: VehicleModel, name: str, where: str) -> None:
+    """Refuse a parameter that a model has only because others, such as its other levels, have it."""
+    if name not in model.effective_parameters:
+        others = [
+            find_model(other) for other in model_names() if other.partition(".")[0] == model.name.partition(".")[0]
+        ]
+        effective = [other.name for other in others if name in other.effective_parameters]
+        able = f"; it has one on {', '.join(effective)}" if effective else ""
+        raise InvalidValueError(f"{where}: parameter {name!r} has no effect on {model.name}{able}")
+
+
 def parameter_values(model: VehicleModel, entry: VehicleEntry, location: Location) -> Floats:
     """Return the parameters of an entry: defaults of the model, its preset, and its own."""
     preset = load_preset(entry.model, entry.preset, location("preset"))
@@ -283,6 +295,7 @@ def parameter_values(model: VehicleModel, entry: VehicleEntry, location: Locatio
     what = f"parameter of {model.name}"
     for name, value in entry.parameters.items():
         filled(model.parameters, {**stand_ins, name: value}, what, location("parameters", name))
+        check_effect(model, name, location("parameters", name))
     values = filled(model.parameters, {**known, **entry.parameters}, what, location("model"))
     if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
         key = problem.partition(" ")[0]  # the text begins with the parameter

@@ -211,4 +211,5 @@ MODEL = VehicleModel(
     telemetry=("airspeed", "charge", "voltage", "current"),
     body=solid,
     bumped=rigid_bumped,
+    other_parameters=("turn_radius",),
 )
