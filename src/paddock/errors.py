@@ -180,13 +180,14 @@ def file_errors(what: str) -> Iterator[None]:
 def lazy_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package that imports its public names on first use.
 
-    `homes`: name -> the module below the package that defines it.
+    `homes`: name -> the module below the package that defines it; "" for a name that is a module itself.
     """
 
     def imported(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(import_module(f"{module}.{homes[name]}"), name)
+        home = homes[name]
+        return getattr(import_module(f"{module}.{home}"), name) if home else import_module(f"{module}.{name}")
 
     return imported
 

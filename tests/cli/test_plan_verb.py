@@ -215,6 +215,14 @@ def test_the_seed_and_the_objective_can_be_chosen(ask: Ask) -> None:
     assert (numbers["objective"], numbers["seed"], numbers["tasks"]) == ("makespan", 3, 5)
 
 
+def test_a_plan_within_a_time_is_repeated_by_its_scenario(ask: Ask, tmp_path: Path) -> None:
+    code, table, _ = ask(*SMALL, "--time", "0.2s", "--output", "timed")
+    steps = load_scenario(tmp_path / "timed" / "scenario.yaml").to_dict()["mission"]["method"]["local_search"]["steps"]
+    assert code == 0 and f"method local_search, {steps:,} steps, " in table
+    assert ask("timed/scenario.yaml", "--output", "again")[0] == 0
+    assert (tmp_path / "timed" / "plan.json").read_bytes() == (tmp_path / "again" / "plan.json").read_bytes()
+
+
 def test_tasks_are_imported_from_geojson(ask: Ask, tmp_path: Path, far: str) -> None:
     feature = {
         "type": "Feature",
@@ -311,6 +319,11 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "generate": (["drawn", "--generate"], "--generate writes a .yaml file, not 'drawn'"),
     "parquet": (["far.yaml", "--parquet", "--no-files"],
                 "--parquet and --no-files are mutually exclusive"),
+    "time": (["far.yaml", "--time", "soon"], "--time takes seconds in 0..1,000,000, e.g. 10s, not 'soon'"),
+    "clock": (["far.yaml", "--time", "3", "--method", "greedy"],
+              "--time: method 'greedy' cannot stop after a time; valid: local_search, routing"),
+    "times": (["far.yaml", "--time", "3", "--compare"],
+              "--time applies to one method: leave out --compare and --methods"),
     "import": (["far.yaml", "--import-tasks", "none.geojson"], "none.geojson: "),
 }  # fmt: skip
 
