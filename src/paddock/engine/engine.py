@@ -126,13 +126,11 @@ class Engine:
         return digest_of_parts(self.world.state, scope)
 
     def _read_back(self) -> None:
-        """Read what a GPU and the autopilots hold; a run that has not been prepared begins."""
+        """Read what a GPU holds; a run that has not been prepared begins."""
         if not self._prepared:
             self._make_ready()
         for fleet in self.world.fleets.values():
             _ = fleet.state
-        if self.claims.autopilots.states is not None:
-            self.claims.autopilots.states.write()
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:

@@ -83,6 +83,7 @@ class RulesStage:
             self.rules.stop_distance or np.inf,
             np.inf if self.rules.time_limit is None or self._racing else self.rules.time_limit,
             self.rules.start_limit or np.inf,
+            world.clock.dt,
         )
         self.cones = ConeBodies(scenario)
         self._version: tuple[int, int] = (-1, -1)  # of the fleets in which cars were found
@@ -190,7 +191,7 @@ class RulesStage:
                 table[timing.POINT] = self._shapes[timing.NOSE, cars]
             hit, time = np.ones_like(self.race.hit), self.world.clock.time
             arguments = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
-            timing.detect_race_events(*arguments, hit, time, self.world.clock.dt, self._marks)
+            timing.detect_race_events(*arguments, hit, time, self._marks)
             rows = [*range(timing.PROGRESS + 1), timing.POINT]
             self.race.table[np.ix_(rows, cars)] = table[rows]
 
@@ -218,7 +219,7 @@ class RulesStage:
         """Follow all cars, and apply the rules to what has happened in this tick."""
         clock = self.world.clock
         arguments = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
-        count = timing.detect_race_events(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
+        count = timing.detect_race_events(*arguments, self.race.hit, clock.time, self._marks)
         if self.cones.homes:
             self._count_cones(tick)
         if count:

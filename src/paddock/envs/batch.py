@@ -54,7 +54,11 @@ def scenario_of(task: LearningTask, model: str, worlds: int, rate: float, fields
     entry |= {key: fields[key] for key in VEHICLE_KEYS if fields.get(key) is not None}
     world = {} if fields.get("world") is None else {"world": dict(fields["world"])}
     try:
-        return load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
+        scenario = load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
+        for name in ("wind_profile", "gusts"):
+            if getattr(scenario.world, name) is not None:
+                raise ScenarioError(f"world.{name}: the worlds of a learning task have the same wind at every height")
+        return scenario
     except ScenarioError as error:  # as the user wrote it: arguments of the environment
         raise ScenarioError(line.removeprefix("vehicles[0].") for line in error.problems) from None
 
@@ -96,8 +100,10 @@ class Batch:
         counts = {"size": self.size, "players": players}
         derived: dict[str, float] = {n: value for n, value in counts.items() if n in column_index(task.options)}
         derived |= self.course.options
-        if taken := [name for name in values if name in derived]:
-            raise InvalidValueError(f"option {taken[0]!r} of {task.name} follows from track and vehicle: leave it out")
+        if conflicts := [name for name in values if name in derived]:
+            raise InvalidValueError(
+                f"option {conflicts[0]!r} of {task.name} follows from track and vehicle: leave it out"
+            )
         self.options = task.option_values({**derived, **values})
         self._allocate()
         self._compile()
@@ -186,13 +192,13 @@ class Batch:
     def _varied(self, seeds: Ints, agents: Ints, episodes: Ints) -> Floats:
         """Draw the parameters that differ between worlds: normal about their value, clipped to their range."""
         columns, spread = columns_of(self.model.parameters), self.scenario.vehicles[0].spread
-        made = []
+        lines = []
         for name in self.program.parameters.varying:
             row = column_index(self.model.parameters)[name]
             draw = vectorised(normals)(seeds, agents, SPREAD_PURPOSE + row, episodes)[0]
             value = self.program.parameters.values[row] * (1.0 + spread[name] * draw)
-            made.append(np.clip(value, columns[row].low, columns[row].high))
-        return np.ascontiguousarray(made)
+            lines.append(np.clip(value, columns[row].low, columns[row].high))
+        return np.ascontiguousarray(lines)
 
     @property
     def parameters(self) -> tuple[Floats, ...]:

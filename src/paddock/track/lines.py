@@ -120,18 +120,19 @@ def speed_profile(
     return speed
 
 
-def smooth_curve(corners: Floats, closed: bool, parts: int = 8) -> Floats:
+def smooth_curve(corners: Floats, closed: bool, parts: int = 8, chordal: bool = False) -> Floats:
     """Return a curve through the corners (k, 2 or 3), `parts` points from each corner to the next.
 
-    Catmull-Rom splines with centripetal parameters: without loops and cusps, however far apart the corners are.
+    Catmull-Rom splines with centripetal parameters: without loops and cusps, however far apart the corners are; or with
+    chord lengths as parameters (`chordal`): directions on a circle are exact to third order, however uneven the gaps.
     """
     before, after = neighbours(corners, closed)
     then = np.roll(after, -1, axis=0)
     if not closed:
         before, corners, after, then = before[:-1], corners[:-1], after[:-1], then[:-1]
         then[-1] = 2.0 * after[-1] - corners[-1]
-    step = np.sqrt(lengths(after - corners))[:, None]
-    first, last = np.sqrt(lengths(corners - before))[:, None], np.sqrt(lengths(then - after))[:, None]
+    chords = (lengths(b - a)[:, None] for a, b in ((before, corners), (corners, after), (after, then)))
+    first, step, last = chords if chordal else map(np.sqrt, chords)
     leave = step * ((corners - before) / first - (after - before) / (first + step)) + after - corners
     reach = step * ((then - after) / last - (then - corners) / (step + last)) + after - corners
     share = (np.arange(parts) / parts)[None, :, None]
@@ -195,14 +196,14 @@ def resampled(points: Floats, goal: float) -> Floats:
     scale, many = goal / length, max(8, int(goal + 0.5))
     step = length / many
     points_out = empty((many, 2))
-    k, passed, here = 0, 0.0, gap(points, 0, 1 % count)
+    k, passed, segment = 0, 0.0, gap(points, 0, 1 % count)
     for i in range(many):
         at = i * step
-        while k < count - 1 and passed + here < at:
-            passed += here
+        while k < count - 1 and passed + segment < at:
+            passed += segment
             k += 1
-            here = gap(points, k, (k + 1) % count)
-        share = minimum((at - passed) / maximum(here, 1e-12), 1.0)
+            segment = gap(points, k, (k + 1) % count)
+        share = minimum((at - passed) / maximum(segment, 1e-12), 1.0)
         after = (k + 1) % count
         for c in range(2):
             points_out[i, c] = scale * (points[k, c] + share * (points[after, c] - points[k, c]))

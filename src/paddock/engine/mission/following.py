@@ -410,7 +410,7 @@ class MissionFleets:
     def __init__(self, mission: Mission, state: "MissionRunState", host: MissionHost) -> None:
         """`state` has the names."""
         self.mission, self.state, self.host = mission, state, host
-        self._known: tuple[object, ...] = ()
+        self._version: tuple[object, ...] = ()
         self._programs: dict[str, FleetProgram] = {}
         self._vehicles: list[FleetVehicles] = []
         self._missing: Ints = np.empty(0, np.int64)
@@ -420,8 +420,8 @@ class MissionFleets:
         count = len(self.mission.vehicles)
         world = self.host.world
         now = *world.version, count
-        if now != self._known or self._programs is not world.programs:
-            self._known, self._programs = now, world.programs
+        if now != self._version or self._programs is not world.programs:
+            self._version, self._programs = now, world.programs
             indices, seen = self.mission.fleet.row_of, np.zeros(count, bool)
             self._vehicles = []
             for program in (program for name, program in world.programs.items() if name in self.state.fleets):
@@ -440,6 +440,17 @@ class FollowingBehaviour(FleetBehaviour):
     Vehicles whose satellite navigation is spoofed follow the route with the position that they believe in. Those
     without a fix for `INERTIAL` s do not know it: hovering ones stop, others go on by dead reckoning.
     """
+
+    def __init__(self, program: FleetProgram, tracks: "FleetTracks") -> None:
+        """Follow the path of `tracks`."""
+        setup = RuleSetup(RULE, None, np.array(tracks.style.options, dtype=np.float64), EMPTY)
+        super().__init__(setup, program.model, program.fleet, program.parameters.varying)
+        self.tracks = tracks
+
+    @property
+    def path(self) -> Floats:
+        """The table of segments of the fleet's vehicles."""
+        return self.tracks.path
 
     def run(
         self,
@@ -512,9 +523,7 @@ class FleetTracks:
         self.path = EMPTY
         self.program = program
         self.style: FollowingStyle = style_of(program, environment, ground)
-        setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
-        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.parameters.varying)
-        program.control.set_mission_control(self.behaviour)
+        program.control.set_mission_control(FollowingBehaviour(program, self))
         self.parts: dict[int, Floats] = {}  # index -> its rows of the table
 
     @property
@@ -557,12 +566,12 @@ class FleetTracks:
             self.memory[COLUMN[name], rows] += shift
         self.memory[COLUMN["loop"], rows] += np.where(repeats, shift, 0.0)
         table = np.concatenate([NOTHING, *self.parts.values()])
-        self.path = self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
+        self.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """Return the heights (m) of the paths at the vehicles' positions; `otherwise` for vehicles without a path."""
         has, k = self._path_rows(rows)
-        on = self.behaviour.path[k]
+        on = self.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
@@ -590,7 +599,7 @@ class FleetTracks:
         """Return the positions (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
         has, k = self._path_rows(rows)
         positions = np.zeros((2, len(rows)))
-        path_positions(self.behaviour.path, k, self.column("inside", rows), positions)
+        path_positions(self.path, k, self.column("inside", rows), positions)
         return np.where(has, positions, [self.column("x", rows), self.column("y", rows)])
 
     def check(self, state: Any) -> None:
@@ -603,6 +612,5 @@ class FleetTracks:
     def rebuild(self, rows: Ints, indices: Ints) -> None:
         """Let the vehicles follow a loaded path; their memory must be loaded first."""
         check_memory(self.memory, self.path)
-        self.behaviour.path = self.path
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
         self.parts = {index: self.path[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

@@ -17,6 +17,7 @@ from paddock.engine.mission.link import MissionLink
 from paddock.engine.program import FleetProgram
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.consensus_radio import Negotiated
 from paddock.planning.from_scenario import (
     check_heights,
     participants,
@@ -28,6 +29,7 @@ from paddock.planning.from_scenario import (
 )
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
+from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
@@ -38,10 +40,9 @@ from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
 from paddock.wire.mission_results import MissionView, TaskView, VehicleView, ZoneView
 from paddock.wire.results import PlannedRoute
-from paddock.world.archive import typed
 from paddock.world.fleet import Ints
-from paddock.world.parts import child, fresh, part, value
-from paddock.world.parts import plain as plain_leaf
+from paddock.world.parts import child, fresh, part, record, value
+from paddock.world.records import from_tree
 
 POINTS = 400  # maximum number of points of a displayed route
 FINEST = 2.0  # minimum m between two of them
@@ -118,17 +119,12 @@ def refuse_behaviour(entry: VehicleEntry, location: Location) -> None:
             )
 
 
-def fleets_from(saved: Any) -> set[str]:
-    """Return the names of fleets."""
-    return set(typed(list[str], saved, "fleets of the mission"))
-
-
 @part
 class MissionRunState:
     """The state of a mission that is executed."""
 
     joining: int  # events at which vehicles join
-    fleets: set[str] = plain_leaf(set, sorted, fleets_from)  # names of those that take part
+    fleets: set[str] = record(set[str], set)  # names of those that take part
     joined: int = value(0, low=0)  # events whose vehicles have joined
     reported: int = value(0, low=0)  # entries of the log already reported as events
     execution: Any = child()  # a DynamicsExecution or KinematicRun, which has the mission
@@ -146,21 +142,23 @@ class MissionRun:
     def __init__(self, scenario: Scenario, host: MissionHost) -> None:
         check_members(scenario, host.world)
         self.scenario, self.host = scenario, host
-        self.mission: Mission = Mission(setup_of(scenario))
         section, radio = scenario.mission, scenario.radio
         assert section is not None
+        setup, via = setup_of(scenario), section.via
+        negotiates = via is not None and setup.method == "cbba"
+        self.mission = Mission(setup, negotiator=self._negotiate if negotiates else None)
         joining = ((event.at, k) for k, event in enumerate(section.events) if event.vehicle is not None)
         self.joining = sorted(joining)
         self.state = fresh(MissionRunState, joining=len(self.joining))
         self.state.fleets = {scenario.vehicles[k].name for k in participants(scenario, section)}
         self.participants = MissionFleets(self.mission, self.state, host)
         self.link = None
-        if section.via is not None:
+        if via is not None:
             assert radio is not None
-            self.link = MissionLink(station_of(section.via, radio), section.via, self.participants)
+            self.link = MissionLink(station_of(via, radio), via, self.participants)
         self.execution: DynamicsExecution | KinematicExecution = (
             KinematicExecution(self.participants)
-            if self.mission.setup.execute == "kinematic"
+            if setup.execute == "kinematic"
             else DynamicsExecution(self.participants, self.link)
         )
         self.state.execution = self.execution.part
@@ -169,6 +167,11 @@ class MissionRun:
     def world(self) -> Run:
         """The world in which the mission takes place."""
         return self.host.world
+
+    def _negotiate(self, costs: Costs, rows: list[int], present: list[list[int]]) -> Negotiated:
+        """Let the vehicles of some rows negotiate over the present links."""
+        assert self.link is not None
+        return self.link.negotiate(costs, rows, present)
 
     def built(self, program: FleetProgram) -> None:
         """Add a new fleet; its vehicles follow the mission."""
@@ -290,8 +293,8 @@ class MissionRun:
     def _report(self, tick: int) -> None:
         log = self.mission.log
         for entry in log[self.state.reported :]:
-            known = entry.detail if entry.detail in STATES else None
-            kind = known if entry.kind == "state" else EVENTS.get(entry.kind)
+            status = entry.detail if entry.detail in STATES else None
+            kind = status if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
                 self.host.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
@@ -305,7 +308,7 @@ class MissionRun:
 
     def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.state.fleets = fleets_from(saved["fleets"])
+        self.state.fleets = from_tree(set[str], saved["fleets"], "mission.fleets")
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:

@@ -116,8 +116,7 @@ class MessageStage:
         self._phases = np.zeros(0)  # periods of beacons
         self._numbers, self._starts = np.zeros(0), np.zeros(0)  # of their present periods, and the ticks of their begin
         self._offsets = np.zeros(0)  # ticks, of beacons in their present period
-        # of packets of programs, by their numbers: where they go, and what they contain. It stays in this process, so
-        # that it is lost with a reset or restore
+        # of packets of programs, by their numbers: where they go, and what they contain
         self._contents: dict[int, tuple[deque[Any], Any]] = {}
         # beacons of a radio in one tick, 0: there are none
         self.beacons_per_tick = 0.0 if section.beacons is None else min(section.beacons.rate / self.rate, 1.0)
@@ -401,7 +400,12 @@ class MessageStage:
 
     def await_packet(self, number: int, arrivals: deque[Any], content: Any) -> None:
         """Append the content of a packet to `arrivals` when it has arrived."""
+        self.fitted()
         self._contents[number] = arrivals, content
+
+    def awaits(self, number: int) -> bool:
+        """Return whether a packet of a program may still arrive."""
+        return number in self._contents
 
     def _deliver_programs(self, tick: int) -> None:
         """Hand the packets of programs that have arrived to those that await them."""

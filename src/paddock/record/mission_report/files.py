@@ -27,7 +27,7 @@ from paddock.planning.metrics import (
     to_csv,
     to_parquet,
 )
-from paddock.planning.qgc_missions import LoiterCircles, to_plans
+from paddock.planning.qgc_missions import LoiterCircles, to_plan
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import Progress
 from paddock.planning.solver.problem import MissionSetup
@@ -68,8 +68,10 @@ from paddock.record.reports import (
     write_files,
 )
 from paddock.scenario import Scenario
+from paddock.track.loading import world_with_track
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
+from paddock.world.scenery import ground_heights
 
 CAPTIONS = {
     "routes": "Routes from above. Thin: transit; thick: doing a task; pale: returning.",
@@ -434,15 +436,18 @@ VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 
 
 def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict[str, str]:
-    """Return the `.plan` files of all vehicles that leave the base, by their names."""
+    """Return the `.plan` files of all vehicles that leave the base, by their names; home is the ground at the start."""
     assert scenario.mission is not None
     texts: dict[str, str] = {}
+    heights = ground_heights(world_with_track(scenario))
     for route, vehicle in zip(plan.routes, plan.problem.vehicles, strict=True):
         if route.legs:
-            kind = {"vehicle": VEHICLES[vehicle.moves], "speed": vehicle.speed}
             parts = [leg.path.points(SPACING) if (turn := _circle(leg)) is None else turn for leg in route.legs]
-            plans = to_plans([(route.vehicle, parts)], scenario.mission, origin, **kind)  # type: ignore[arg-type]
-            texts[_file(route.vehicle, texts)] = document_text(plans[route.vehicle])
+            x, y, _, _ = route.legs[0].start
+            home = (x, y, float(heights(np.array([x]), np.array([y]))[0]))
+            kind = VEHICLES[vehicle.moves]
+            plan_file = to_plan(parts, scenario.mission, origin, home, vehicle=kind, speed=vehicle.speed)
+            texts[_file(route.vehicle, texts)] = document_text(plan_file)
     return texts
 
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from paddock.errors import MissingFeatureError, PaddockError, unknown_name
+from paddock.files import open_file
 from paddock.plugins import refuse_foreign_code
 
 FLOATS = ("Real", "Float64", "Float32")
@@ -81,17 +82,18 @@ class FmuFile:
 
     def variable(self, name: str, what: str, among: Iterable[ForeignVariable] | None = None) -> ForeignVariable:
         """Return a variable by its name; an error suggests the nearest name."""
-        known = self.variables if among is None else {variable.name: variable for variable in among}
-        if name not in known:
-            raise unknown_name(f"{what} of {self.path.name}", name, known)
-        return known[name]
+        by_name = self.variables if among is None else {variable.name: variable for variable in among}
+        if name not in by_name:
+            raise unknown_name(f"{what} of {self.path.name}", name, by_name)
+        return by_name[name]
 
 
 def open_fmu(path: Path) -> FmuFile:
     """Unpack and check an FMU; once per process and version of the file."""
     refuse_foreign_code("FMU", str(path))
     try:
-        about = path.stat()
+        with open_file(path) as file:
+            about = os.fstat(file.fileno())
     except OSError as error:
         raise PaddockError(f"cannot read the FMU {path}: {error.strerror or error}") from None
     return _opened(path.resolve(), about.st_mtime_ns, about.st_size)
@@ -113,8 +115,8 @@ def _opened(path: Path, _modified: int, _size: int) -> FmuFile:
             raise
         raise PaddockError(f"{path} is not a valid FMU: {_brief(error)}") from None
     variables = (_variable(scalar) for scalar in description.modelVariables if not getattr(scalar, "dimensions", None))
-    known = {scalar.name: scalar for scalar in variables if scalar.type in (*FLOATS, *WHOLES, *TRUTHS)}
-    fmu = FmuFile(path, folder, description, known)
+    numeric = {scalar.name: scalar for scalar in variables if scalar.type in (*FLOATS, *WHOLES, *TRUTHS)}
+    fmu = FmuFile(path, folder, description, numeric)
     weakref.finalize(fmu, shutil.rmtree, folder, True)
     return fmu
 
