@@ -391,7 +391,8 @@ class Mailbox:
 
     def due(self, now: int) -> list[Posted]:
         """Take the actions that are due at this tick, in order."""
-        queue, due = self._run.state.mailbox.queue, list[Posted]()
+        queue = self._run.state.mailbox.queue
+        due: list[Posted] = []
         with self._lock:
             while queue and queue[0].tick <= now:
                 due.append(heapq.heappop(queue))
