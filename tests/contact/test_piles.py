@@ -83,7 +83,7 @@ def test_a_pile_is_the_same_with_any_threads_grouping_rows_and_restore() -> None
             for ticks in groups:
                 sim.step(ticks)
             hashes[name] = sim.state_hash()
-            assert sim.engine.stages.contact.total > 20
+            assert sim.engine.parts.contact.total > 20
     with pile(40) as sim:
         sim.step(150)
         blob = sim.save()

@@ -10,7 +10,7 @@ import pytest
 import paddock
 from paddock import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.links.jamming import JammerState, follow, started
+from paddock.radio.links.jamming import JammerState, started
 from paddock.radio.links.table import BURST, SHARE
 from paddock.scenario.radio import JammerSection
 from paddock.world.archive import pack, unpack
@@ -113,7 +113,7 @@ def test_reactions_longer_and_shorter_than_an_update() -> None:
     ):
         state, shares = started(section), []
         for k, heard in enumerate([1e9, 1e9, 2e9, 2e9, 0.0]):
-            later = follow(state, reaction, heard, 0.1 * k, 0.1)
+            later = state.follow(reaction, heard, 0.1 * k, 0.1)
             shares.append((round(later, 9), state.tuned / 1e9))
         assert shares == wanted
 

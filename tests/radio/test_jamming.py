@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.radio.links.jamming import active_share, changed, on_share, pulsed_share, started, swept_share
+from paddock.radio.links.jamming import on_share, pulsed_share, started, swept_share
 from paddock.radio.links.table import common_band
 from paddock.radio.settings import checked_changes
 from paddock.scenario.radio import JammerSection
@@ -82,14 +82,14 @@ def test_a_switch_overrides_the_schedule() -> None:
     state = started(section)
 
     def active(time: float) -> float:
-        return active_share(state, section.on, time, 0.1)
+        return state.active_share(section.on, time, 0.1)
 
     assert [active(1.0), active(6.0), active(30.0)] == [0.0, pytest.approx(1.0), 0.0]
-    changed(state, checked_changes({"on": True}))
+    state.change(checked_changes({"on": True}))
     assert [active(1.0), active(6.0), active(30.0)] == [1.0, 1.0, 1.0]
-    changed(state, checked_changes({"on": False}))
+    state.change(checked_changes({"on": False}))
     assert [active(1.0), active(6.0)] == [0.0, 0.0]
-    changed(state, checked_changes({"scheduled": True}))
+    state.change(checked_changes({"scheduled": True}))
     assert [active(1.0), active(6.0)] == [0.0, pytest.approx(1.0)]
 
 

@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from paddock.errors import PaddockError
 from paddock.serve.endpoints.metrics import exposition
 from paddock.serve.host import Host, Silence, ThreadTime, thread_times
 from paddock.serve.link import operate
+from paddock.world.ring import RingReader, RingWriter
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
 SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
@@ -53,6 +55,35 @@ def test_a_jump_of_the_wall_clock_does_not_affect_health(
     ):
         assert eventually(lambda: get(host, "/readyz")[0] == 200)
         assert eventually(lambda: get(host, "/healthz") == (200, "healthy\n"))
+
+
+def test_a_published_snapshot_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two threads that publish the same one, as at the start, neither returns before it is in the ring."""
+    publish, begun, second = RingWriter.publish, threading.Event(), threading.Event()
+    with paddock.load(SCENARIO) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
+        sim.step(1)
+        snapshot, reader, newest = sim.snapshot(), RingReader(host._ring.name), list[int]()
+        before = reader.newest
+
+        def publish_slowly(ring: RingWriter, present: Any) -> int:
+            begun.set()
+            second.wait(0.5)
+            return publish(ring, present)
+
+        def publish_beside() -> None:
+            begun.wait()
+            host._publish(snapshot)
+            newest.append(reader.newest)
+            second.set()
+
+        monkeypatch.setattr(RingWriter, "publish", publish_slowly)
+        threads = [threading.Thread(target=host._publish, args=(snapshot,)), threading.Thread(target=publish_beside)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert newest == [before + 1] == [reader.newest]
+        reader.close()
 
 
 def get(host: Host, path: str, token: str = "") -> tuple[int, str]:
@@ -123,6 +154,56 @@ def test_a_killed_hub_is_replaced_on_the_same_port_and_the_run_continues(
     assert eventually(lambda: _answers(host))
     assert sim.tick > tick
     assert log == ["the hub process ended with code -9; restarting it"]
+
+
+def test_a_spare_process_becomes_the_hub_at_once(
+    served: tuple[paddock.Simulation, Host, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has been started and has imported the endpoints: on a busy machine that takes seconds."""
+    _, host, _ = served
+    monkeypatch.setattr("paddock.serve.host.SPARE_AFTER", 0.0)
+    assert eventually(lambda: host._spare is not None)
+    spare, first = host._spare, host.hub_pid
+    assert spare is not None and spare.waits
+    os.kill(first, signal.SIGKILL)
+    assert eventually(lambda: host.hub_pid != first)
+    assert host.hub_pid == spare.process.pid
+    assert eventually(lambda: _answers(host))
+    assert eventually(lambda: host._spare is not None)
+    second, other = host.hub_pid, host._spare
+    assert other is not None
+    os.kill(other.process.pid, signal.SIGKILL)  # one that has died is of no use
+    assert eventually(lambda: not other.waits)
+    os.kill(second, signal.SIGKILL)
+    assert eventually(lambda: host.hub_pid not in (second, other.process.pid))
+    assert eventually(lambda: _answers(host))
+    assert eventually(lambda: host._spare is not None)
+    last = host._spare
+    host.close()
+    assert last is not None and not last.waits
+
+
+SERVED = """
+import sys, time, paddock
+sim = paddock.load({"vehicles": [{"name": "dots", "model": "point", "count": 200, "spawn": {"grid": {"spacing": 3}}}]})
+host = paddock.share(sim, metrics={"port": 0}, web={"port": 0}, stream={"port": 0})
+print(host._ring.name, host.hub_pid, flush=True)
+sim.run()
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/shm").exists(), reason="where shared memory cannot be listed")
+def test_nothing_remains_of_a_simulation_that_was_killed() -> None:
+    """Its hub removes the shared memory and ends, though no other simulation starts and cleans up."""
+    child = subprocess.Popen([sys.executable, "-c", SERVED], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    name, hub = child.stdout.readline().split()
+    segments = [path for path in Path("/dev/shm").iterdir() if path.name.split(".")[:2] == ["paddock", name]]
+    assert len(segments) == 2
+    child.kill()
+    assert eventually(lambda: not thread_times(int(hub)))
+    assert not any(path.exists() for path in segments)
+    child.communicate()
 
 
 def test_a_hub_that_hangs_is_replaced(

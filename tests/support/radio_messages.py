@@ -10,7 +10,7 @@ from paddock.radio.packets.channel_links import channel_links, no_disturbances
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.network import graph_of
 from paddock.radio.packets.queues import DENIED_ROWS, Devices
-from paddock.radio.packets.state import check_times, drop_removed, new_packets, reset_radios
+from paddock.radio.packets.state import check_times, new_packets
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.parts import RADIO
 from paddock.world.state import load, transfer
@@ -87,8 +87,8 @@ def keep_radios(messages: Messages, kept: Any, now: float = 0.0) -> None:
     position = np.full(messages.n, -1)
     position[kept] = np.arange(len(kept))
     state = messages.state
-    drop_removed(state, position < 0)
+    state.drop_removed(position < 0)
     made = new_packets(len(kept), messages.section)
     transfer(state, made, RADIO, position)
-    reset_radios(made, messages.section.window[0], messages.slot_at(now))
+    made.reset_radios(messages.section.window[0], messages.slot_at(now))
     messages.set_state(made, Devices(*(column[kept] for column in messages.devices)))

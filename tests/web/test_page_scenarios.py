@@ -119,6 +119,23 @@ def events(window: Any) -> Any:
     return window.ask("window.paddock.store.source.value.events.value.map(({kind, tick, time}) => [kind, tick, time])")
 
 
+def test_an_opened_recording_has_its_units_and_one_play_button(serve: Any, open_page: Any, tmp_path: Path) -> None:
+    """The server runs a rover: it has no car whose units could be used."""
+    file = tmp_path / "car.mcap"
+    car = {"name": "red", "model": "car.bicycle", "preset": "sedan", "speed": 10, "sensors": ["imu"]}
+    with paddock.load({"clock": {"rate": RATE}, "vehicles": [car]}) as sim, Recorder(sim, file, rate=20):
+        sim.step(RATE)
+    window = open_page(serve(LIVE, running=True).url).ready()
+    opened(window, file)
+    window.page.get_by_role("button", name=re.compile("^red")).first.click()
+    inspector = window.page.locator(".side.right .value-row")
+    for name, unit in (("wheel_speed", "rad/s"), ("steer", "rad"), ("ax", "m/s²"), ("qw", "")):
+        row = inspector.filter(has=window.page.locator(".name", has_text=re.compile(f"^{name} *$"))).first
+        window.until(lambda row=row, unit=unit: row.locator(".unit").inner_text() == unit)
+    play = window.page.get_by_role("button", name=re.compile("^(Play|Pause)$"))
+    window.until(lambda: play.count() == 1)
+
+
 def plotted_x(window: Any, count: int) -> list[str]:
     """The lines of the plot of x, as downloaded, once there are so many."""
     window.page.get_by_role("button", name=re.compile("^red")).first.click()
@@ -150,6 +167,32 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     assert "speed" in texts and "modell" in texts and "model" in texts
     window.page.locator(".cm-lint-marker-error, .cm-lintPoint-error, .cm-lintRange-error").first.wait_for()
     window.page.get_by_role("button", name="Close", exact=True).click()
+
+
+def test_the_editor_completes_keys_and_values(serve: Any, open_page: Any) -> None:
+    """Ctrl+Space lists the keys of a place, from the schema, and the values of a key."""
+    window = open_page(serve(LIVE, running=True).url).ready()
+    window.button("Scenario editor").click()
+    text, keyboard = window.page.locator(".cm-content"), window.page.keyboard
+    window.until(lambda: "vehicles" in text.inner_text())
+    labels = window.page.locator(".cm-tooltip-autocomplete .cm-completionLabel")
+
+    def complete(document: str, offered: set[str], line: str) -> None:
+        """Replace the text and complete at its end; Enter takes the first label and leaves this last line."""
+        text.click()
+        keyboard.press("Control+A")
+        keyboard.insert_text(document)
+        keyboard.press("Control+Space")
+        window.until(lambda: set(labels.all_inner_texts()) == offered)
+        window.page.wait_for_timeout(150)  # CodeMirror ignores Enter right after a list has appeared
+        keyboard.press("Enter")
+        window.until(lambda: text.inner_text().splitlines()[-1].strip() == line)
+
+    complete("vehicles:\n  - name: red\n    mod", {"model"}, "model:")
+    window.until(lambda: {"car.bicycle", "quad", "plane"} <= set(labels.all_inner_texts()))  # its values follow
+    complete("vehicles:\n  - model: car.bi", {"car.bicycle"}, "- model: car.bicycle")
+    complete("vehicles: []\non_nan: ", {"remove", "stop"}, "on_nan: remove")
+    assert not any("Completion" in notice for notice in window.notices())
 
 
 @pytest.mark.slow

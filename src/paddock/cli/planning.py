@@ -1,16 +1,17 @@
 """The work of `paddock plan`: choose the mission, plan it, write files, print tables."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from paddock.cli.plan import PlanOptions
 from paddock.cli.progress import COMPILING, bar, late_status
 from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
+from paddock.planning.solver.methods import find_method, method_names
 from paddock.planning.solver.problem import MissionSetup
 from paddock.planning.solver.routes import Plan
 from paddock.record.mission_report.document import compare, outcome_of, outcome_sentence, timed, warm_up
@@ -37,8 +38,29 @@ def mission_for(source: str | None, options: PlanOptions) -> Scenario:
     changes: dict[str, Any] = {} if options.objective is None else {"objective": options.objective}
     if options.method is not None and options.method != scenario.mission.method.name:
         changes["method"] = MethodChoice(name=options.method)
+    if options.seconds is not None:
+        changes["method"] = _timed(changes.get("method", scenario.mission.method), options.seconds)
     mission = scenario.mission.model_copy(update=changes)
     return scenario.model_copy(update={"mission": mission}) if changes else scenario
+
+
+def _timed(method: MethodChoice, seconds: float) -> MethodChoice:
+    """Return the choice of a method with a time to search (s)."""
+    clocked = find_method(method.name).clocked
+    if not clocked:
+        names = [name for name in method_names() if find_method(name).clocked]
+        raise PaddockError(f"--time: method {method.name!r} cannot stop after a time; valid: {', '.join(names)}")
+    return MethodChoice(name=method.name, options=dict(method.options) | {clocked: seconds})
+
+
+def _repeatable(scenario: Scenario, plan: Plan) -> Scenario:
+    """Return the scenario with the steps that a method took, instead of the time in which it took them."""
+    assert scenario.mission is not None
+    options, steps = dict(scenario.mission.method.options), plan.notes.get("steps")
+    if steps is None or not options.pop(find_method(plan.method).clocked, None):
+        return scenario
+    method = MethodChoice(name=plan.method, options=options | {"steps": steps})
+    return scenario.model_copy(update={"mission": scenario.mission.model_copy(update={"method": method})})
 
 
 def write_generated(scenario: Scenario, file: str | None) -> None:
@@ -103,15 +125,14 @@ NEGOTIATED = "cbba"  # the method that vehicles of a mission over radio carry ou
 WIDE = 160  # table width where stdout is not a terminal
 
 
-@dataclass
-class Output:
+class Output(NamedTuple):
     """The files written, and the planning time."""
 
     seconds: float  # planning time, with the division of fields
-    folder: Path | None = None
-    files: list[str] | None = None
-    animation: str | None = None
-    missing: str = ""  # why there are no plots
+    folder: Path | None
+    files: list[str]
+    missing: str  # why there are no plots
+    animation: str | None
 
 
 def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
@@ -124,30 +145,30 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
-    findings, output = _planned(scenario, setup, options)
-    output.seconds += divided
+    findings, seconds = _planned(scenario, setup, options)
     if findings.setup.events:
         with bar("simulating the mission events"):
             findings = replace(findings, outcome=outcome_of(findings.setup, findings.plan))
     findings = _with_links(findings)
+    folder, files, missing = None, list[str](), ""
     if not options.no_files:
         valid = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in scenario.name)
-        output.folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
-        with bar(f"writing {output.folder}") as progress:
-            output.files, output.missing = write_plan(findings, output.folder, progress)
+        folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
+        with bar(f"writing {folder}") as progress:
+            files, missing = write_plan(findings, folder, progress)
     if options.animate is not None:
         from paddock.record.mission_report.animation import animate
 
         with bar(f"drawing {options.animate}") as progress:
             run = None if findings.outcome is None else findings.outcome.run
             animate(findings.plan, Path(options.animate), scenario.name, progress, run=run)
-        output.animation = options.animate
+    output = Output(seconds + divided, folder, files, missing, options.animate)
     _print_json(findings, output) if options.json else _print_tables(findings, output)
     undone = findings.plan.undone if findings.outcome is None else findings.outcome.undone
     return 1 if options.strict and undone else 0
 
 
-def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Output]:
+def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, float]:
     own = {setup.method: setup.options}
     names = options.tried if options.compares else [setup.method]
     with late_status(COMPILING):
@@ -163,7 +184,8 @@ def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> t
     if not options.compares and best.method == NEGOTIATED and setup.lost_link is not None:
         plan = _negotiated(scenario, plan)
     metrics, shown = foreseen(plan, apart=True), trials if options.compares else ()
-    return Findings(scenario, setup, plan, metrics, shown, parquet=options.parquet), Output(best.seconds)
+    scenario = scenario if options.compares else _repeatable(scenario, plan)
+    return Findings(scenario, setup, plan, metrics, shown, parquet=options.parquet), best.seconds
 
 
 def _negotiated(scenario: Scenario, central: Plan) -> Plan:
@@ -199,7 +221,7 @@ def _print_json(findings: Findings, output: Output) -> None:
 
     values: dict[str, Any] = {"scenario": findings.scenario.name, **numbers(findings.plan, findings.metrics)}
     values |= {"compute_s": round(output.seconds, 6), **findings.numbers(timed=True)}
-    values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
+    values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files}
     values |= {"animation": output.animation} | ({"missing": output.missing} if output.missing else {})
     print(json.dumps(values, indent=2, allow_nan=False))
 
@@ -247,7 +269,8 @@ def _print_tables(findings: Findings, output: Output) -> None:
     if near := closeness(findings.metrics, findings.setup):
         console.print(f"[dim]{escape(near)}[/]", soft_wrap=True)
     small = {"total": "minimum total distance", "makespan": "minimum makespan"}[plan.problem.objective]
-    how = f"method {plan.method}, {small}, seed {plan.problem.seed}; computed in {computing(output.seconds)}"
+    steps = f", {plan.notes['steps']:,} steps" if "steps" in plan.notes else ""
+    how = f"method {plan.method}{steps}, {small}, seed {plan.problem.seed}; computed in {computing(output.seconds)}"
     console.print(f"[dim]{escape(how)}[/]", soft_wrap=True)
     if output.missing:
         console.print(f"[yellow]no plots:[/] {escape(output.missing)}", soft_wrap=True)

@@ -50,10 +50,10 @@ class ContactStage:
 
     name = "contact"
 
-    def __init__(self, scenario: Scenario, world: Run, programs: dict[str, FleetProgram], events: EventLog) -> None:
+    def __init__(self, scenario: Scenario, world: Run, events: EventLog) -> None:
         self.settings = scenario.contact
         self.scenario = scenario
-        self.world, self.programs, self.events = world, programs, events
+        self.world, self.events = world, events
         self._epoch = -1
         self.contacts: Floats = np.zeros((0, len(Contact._fields)))  # of the last tick
         self._roster: Roster | None = None
@@ -85,7 +85,7 @@ class ContactStage:
                 self._cones = ConesOfWorld(self.scenario, self.world)  # of the scenery that the sensors look at
         if self._roster is None or self._version != version:
             obstacles = NO_OBSTACLES if self.world.scenery is None else self.world.scenery.obstacles
-            self._roster = Roster(self.programs, self.settings, obstacles, self.world.clock.dt)
+            self._roster = Roster(self.world.programs, self.settings, obstacles, self.world.clock.dt)
             self._version = version
         return self._roster
 
@@ -99,7 +99,7 @@ class ContactStage:
     def run(self, tick: int) -> None:
         """Find the contacts of the last tick, apply their impulses, and record them."""
         self._touch(self.roster, tick)
-        self._cones.update_hidden_cones(self.programs, tick)
+        self._cones.update_hidden_cones(self.world.programs, tick)
 
     def _touch(self, roster: Roster, tick: int) -> None:
         gathered = roster.gather(tick)
@@ -325,7 +325,9 @@ class ContactStage:
         """The fleets with vehicles that crashes have disarmed, and their rows."""
         _ = self.roster
         if self._disarmed is None:
-            able = [p for p in self.programs.values() if p.settings.contact and ARMED in column_index(p.model.command)]
+            able = [
+                p for p in self.world.programs.values() if p.settings.contact and ARMED in column_index(p.model.command)
+            ]
             rows = [np.flatnonzero(p.fleet.tables[CONTACT][LAST["disarmed"], : p.fleet.n]) for p in able]
             self._disarmed = [
                 (program, disarmed) for program, disarmed in zip(able, rows, strict=True) if len(disarmed)

@@ -1,5 +1,7 @@
 """Dynamics by FMUs: one instance per vehicle, stepped by the ticking thread at every tick."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -15,6 +17,7 @@ from paddock.vehicles.fmu.vehicle import START_TIME, STEPS, FmuVehicle, world_po
 from paddock.world.columns import Environment, Floats, Pose, column_index
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.parts import VEHICLE, blob, part
+from paddock.world.wind import VARYING_WIND, WIND_TABLE
 
 POSES = len(column_index(Pose))
 
@@ -87,6 +90,7 @@ class FmuMotion:
         """Step every instance; return the alarms."""
         environment = next(values for values in constants[1:] if values.ndim == 1)  # after the parameters
         around = dict(zip(column_index(Environment), environment.tolist(), strict=False))
+        winds = fleet.tables.get(WIND_TABLE)
         present = tuple(around[name] for name in self.vehicle.environment)
         variables = *self.vehicle.inputs, *self.vehicle.environment.values()
         alarms: list[Alarm] = []
@@ -95,6 +99,9 @@ class FmuMotion:
                 instance, taken = running.instance, float(fleet.state[self._steps, row])
                 if not isfinite(taken):  # it has failed
                     continue
+                if winds is not None:
+                    around |= dict(zip(VARYING_WIND, winds[:, row].tolist(), strict=False))
+                    present = tuple(around[name] for name in self.vehicle.environment)
                 try:
                     inputs = (*fleet.tables["command"][:, row].tolist(), *present)
                     if inputs != running.sent:
@@ -129,3 +136,29 @@ class FmuMotion:
         for running, state in zip(started, states, strict=True):
             running.instance.load(state)
         program.fleet.fmu.running = started
+
+
+def close_fmus(programs: Mapping[str, FleetProgram]) -> None:
+    """Stop the FMUs of a run that ends: some can run once per process only."""
+    for program in programs.values():
+        if program.fmus is not None:
+            program.fmus.close(program.fleet, program.fleet.rows)
+
+
+@contextmanager
+def single_fmus_stopped(programs: Mapping[str, FleetProgram]) -> Iterator[None]:
+    """Stop FMUs that can run once per process only, while others are started; on an error they continue."""
+    stopped = []
+    for program in programs.values():
+        if program.fmus is not None and program.fmus.vehicle.file.single:
+            part, saves = program.fleet.fmu, program.fmus.vehicle.file.saves
+            stopped.append((program, [running.save() for running in part.running] if saves else None))
+            program.fmus.close(program.fleet, program.fleet.rows)
+    try:
+        yield
+    except Exception:
+        for program, states in stopped:
+            if states is not None and program.fmus is not None:
+                program.fleet.fmu.running = states
+                program.fmus.load(program)
+        raise

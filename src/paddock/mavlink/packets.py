@@ -24,10 +24,13 @@ from operator import itemgetter
 from pathlib import Path
 from struct import Struct
 from time import time as wall_clock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+from annotated_types import Ge, Le
 
 from paddock.autopilot.telemetry import SIMULATED_EPOCH_US, Severity
 from paddock.errors import MissingFeatureError
+from paddock.files import read_file
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -186,6 +189,8 @@ def wire_format(id: int) -> WireFormat:
 class PacketWriter:
     """Packs the messages of one system with its sequence number."""
 
+    sequence: Annotated[int, Ge(0), Le(255)]
+
     def __init__(self, system: int, component: int) -> None:
         self._encoder = mav.MAVLink(None, srcSystem=system, srcComponent=component)
         self.sequence = 0  # number of the next packet
@@ -277,7 +282,7 @@ class Signing:
         path = self._path
         if path is not None and path.exists():
             with suppress(OSError, ValueError, KeyError, TypeError):
-                saved = json.loads(path.read_text())
+                saved = json.loads(read_file(path))
                 key, newest = bytes.fromhex(saved["key"]), int(saved["timestamp"])
                 streams = {(int(a), int(b), int(c)): int(time) for a, b, c, time in saved.get("streams", ())}
                 if len(key) == KEY:

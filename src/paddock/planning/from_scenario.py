@@ -44,6 +44,7 @@ from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
 from paddock.world.scenery import ground_heights, scenery_of
 from paddock.world.solids import BASE, BOX, ENTRY, HIGH, LOW, SHAPE, Obstacles, X, Y
+from paddock.world.wind import air_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -157,8 +158,8 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
     scenery = scenery_of(world_with_track(scenario))
     if mission.obstacle_margin is not None and scenery is not None:
-        margin, taken = mission.obstacle_margin, [zone.name for zone in zones]
-        zones += _at(scenario.at("world", "obstacles"), zones_of_obstacles, scenery.obstacles, margin, taken)
+        margin, names = mission.obstacle_margin, [zone.name for zone in zones]
+        zones += _at(scenario.at("world", "obstacles"), zones_of_obstacles, scenery.obstacles, margin, names)
     separation = mission.separation
     problem = _at(
         scenario.at("world", "wind"),
@@ -166,7 +167,7 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         tuple(vehicles),
         (*tasks, *(task_of(task, mission) for task in generated_tasks(scenario, vehicles))),
         tuple(zones),
-        (scenario.world.wind[0], scenario.world.wind[1]),
+        planned_wind(scenario, tasks),
         mission.objective,
         scenario.seed,
         mission.clearance,
@@ -188,6 +189,20 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         _events(scenario, mission, problem, divide),
         None if via is None else LostLink(via.lost_after, via.lost_link, via.timeout, via.replan_every),
     )
+
+
+def planned_wind(scenario: Scenario, tasks: Sequence[Task]) -> tuple[float, float]:
+    """Return the wind that the planner assumes, m/s east and north: that at the mean height of the tasks."""
+    air, wind = air_of(scenario.world), scenario.world.wind
+    mission = scenario.mission
+    if air is None or mission is None:
+        return wind[0], wind[1]
+    places: list[Sequence[float]] = [task.entry[:2] for task in tasks] or [mission.base[:2]]
+    x, y = np.array(places, np.float64).T
+    heights = [mission.altitude if task.z is None else task.z for task in tasks] or [mission.altitude]
+    above = heights - ground_heights(world_with_track(scenario))(x, y)
+    east, north, _ = air.mean(wind, float(above.mean()))
+    return float(east), float(north)
 
 
 def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
@@ -226,7 +241,7 @@ def _events(scenario: Scenario, mission: MissionSection, problem: Problem, divid
             events.append(ScheduledEvent(event.at, remove_zone=event.remove_zone))
         elif event.vehicle is not None:
             joining = _at(location, vehicles_of, scenario, mission, event.vehicle)
-            _at(location, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong
+            _at(location, Problem, tuple(joining), (), (), problem.wind)  # the wind may be too strong
             events += [ScheduledEvent(event.at, vehicle=vehicle) for vehicle in joining]
         else:
             assert event.damage is not None
@@ -353,18 +368,18 @@ STEP = 2.0  # m between the points of a route that are checked
 CLIMB = 10.0  # m per m of clearance around start and home, in which a route may be lower: it climbs and descends
 
 
-def zones_of_obstacles(obstacles: Obstacles, margin: float, taken: Collection[str]) -> list[Zone]:
+def zones_of_obstacles(obstacles: Obstacles, margin: float, names: Collection[str]) -> list[Zone]:
     """Return a zone for each obstacle, `margin` (m) larger on all sides; a wall has one per straight part.
 
     Zones have the names of their obstacles, or `obstacle_k`; `taken` are names in use.
     """
     zones: list[Zone] = []
-    names = set(taken)
+    used = set(names)
 
     def name_of(entry: float) -> str:
         own = obstacles.entries[int(entry)].name
-        name = own if own and own not in names else numbered(own or "obstacle", int(entry), names)
-        names.add(name)
+        name = own if own and own not in used else numbered(own or "obstacle", int(entry), used)
+        used.add(name)
         return name
 
     for k, row in enumerate(obstacles.table.tolist()):
@@ -385,21 +400,21 @@ def refuse_low(
 
     Near its start and its home a vehicle only must not be below the ground.
     """
-    known = {vehicle.name: vehicle for vehicle in vehicles}
+    by_name = {vehicle.name: vehicle for vehicle in vehicles}
     for route in routes:
-        vehicle = known.get(route.vehicle)
+        vehicle = by_name.get(route.vehicle)
         if vehicle is None or vehicle.moves == "ground" or not route.legs:
             continue
         points = route.path.points(max(STEP, route.path.flown / 50_000))
-        over = points[:, 2] - heights(points[:, 0], points[:, 1])
+        above = points[:, 2] - heights(points[:, 0], points[:, 1])
         ends = np.array([vehicle.pose[:2], vehicle.home[:2]])
         away = np.sqrt(((points[:, None, :2] - ends[None]) ** 2).sum(axis=2)).min(axis=1)
-        wanted = np.where(away <= CLIMB * clearance, 0.0, clearance)
-        short = over - wanted
+        required = np.where(away <= CLIMB * clearance, 0.0, clearance)
+        short = above - required
         worst = int(np.argmin(short))
         if short[worst] < -1e-6:
             x, y, z = points[worst, :3].tolist()
             raise InvalidValueError(
-                f"the route of {route.vehicle!r} is {over[worst]:.1f} m above the ground at ({x:.0f}, {y:.0f}), "
+                f"the route of {route.vehicle!r} is {above[worst]:.1f} m above the ground at ({x:.0f}, {y:.0f}), "
                 f"ground_clearance is {clearance:g} m: an altitude of {z - short[worst]:.0f} m or more is valid there"
             )

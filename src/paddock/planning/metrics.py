@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
-from paddock.planning.geometry.polygon import FieldShape, swept
+from paddock.planning.geometry.polygon import FieldCoverage, FieldShape, swept
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
@@ -59,6 +59,7 @@ class TaskMetrics:
     reason: str  # why it is undone
     covered: float | None = None  # share of a field that is covered, holes and zones apart; None: no field, or undone
     outside: float | None = None  # m by which turns leave its outline
+    alternative: str = ""  # its length, and what turns on the other side of its outline would cover
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,8 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
     )
 
 
-def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
-    """Return the share of a field that its vehicle has covered, and how far (m) it left the field; None: no field."""
+def _swept(mission: Mission, name: str) -> FieldCoverage | tuple[None, None]:
+    """Return what its vehicle has covered of a field; None: no field."""
     task, vehicle = mission.task(name), mission.tasks[name].vehicle
     if not isinstance(task.shape, FieldShape) or vehicle is None:
         return NOT_SWEPT
@@ -222,7 +223,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
     flown = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
     done = np.searchsorted(done_times(plan), times, side="right")
     vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
-    step, kept = time_step(plan.makespan, len(plan.routes)) if apart else None, plan.problem.separation
+    step, rule = time_step(plan.makespan, len(plan.routes)) if apart else None, plan.problem.separation
     return MissionMetrics(
         method=plan.method,
         duration=plan.makespan,
@@ -236,7 +237,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
         series=Series(times.tolist(), flown.tolist(), done.tolist()),
         separation=None
         if step is None
-        else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)), kept.height if kept else np.inf),
+        else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)), rule.height if rule else np.inf),
     )
 
 
@@ -294,7 +295,7 @@ def flown_over_time(route: Route) -> tuple[Floats, Floats]:
 
 TABLES: dict[str, Any] = {"tasks": TaskMetrics, "agents": VehicleMetrics, "series": Series}  # by exported name
 TYPES = {"tasks": "int64", "done": "int64"}  # of columns that are neither text nor float64
-TEXT = ("name", "status", "kind", "state", "agent", "reason")
+TEXT = ("name", "status", "kind", "state", "agent", "reason", "alternative")
 
 
 def _table(metrics: MissionMetrics, table: str) -> tuple[list[str], list[dict[str, Any]]]:

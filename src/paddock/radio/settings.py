@@ -34,12 +34,12 @@ def as_plain(value: Any) -> Any:
 
 def checked_settings(kind: str, name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return changes of a jammer or spoofer (`kind`) in plain values; UnknownNameError or InvalidValueError."""
-    known = SETTINGS[kind]
+    settable = SETTINGS[kind]
     if not changes:
-        raise InvalidValueError(f"{kind} {name!r}: nothing to change; give {', '.join(known)}")
+        raise InvalidValueError(f"{kind} {name!r}: nothing to change; give {', '.join(settable)}")
     for setting in changes:
-        if setting not in known:
-            raise unknown_name(f"setting of a {kind}", setting, known)
+        if setting not in settable:
+            raise unknown_name(f"setting of a {kind}", setting, settable)
     return checked_changes(changes)
 
 
@@ -49,8 +49,8 @@ def checked_changes(changes: Mapping[str, Any], restoring: bool = False) -> dict
     The changes of a state that is `restoring` are complete.
     """
     checked: dict[str, Any] = {}
-    for name, wanted in changes.items():
-        value = as_plain(wanted)
+    for name, setting in changes.items():
+        value = as_plain(setting)
         if name not in SETTABLE:
             raise unknown_name("setting of a jammer", name, SETTABLE)
         if name in ("on", "scheduled"):

@@ -20,7 +20,7 @@ from paddock.engine.radio.control import jammer_views, radio_tree, spoofer_views
 from paddock.engine.radio.gnss import as_jammer
 from paddock.engine.radio.stage import Emitters
 from paddock.errors import PaddockError
-from paddock.radio.links.jamming import JammerState, changed, started
+from paddock.radio.links.jamming import JammerState, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
 from paddock.radio.settings import checked_changes
@@ -183,7 +183,7 @@ def _apply(state: JammerState, detail: str) -> None:
     """Apply the changes that an event reports: `on False, position [1.0, 2.0, 3.0]`."""
     try:
         changes = {name: _value(text) for name, text in _CHANGE.findall(detail)}
-        changed(state, checked_changes(changes))
+        state.change(checked_changes(changes))
     except PaddockError:
         return  # of another version
 
@@ -211,8 +211,8 @@ class UsableLinks(NamedTuple):
         """Return the row of each peer, -1: it is a station, or not present."""
         if not len(self.ids):
             return np.full(len(self.peer), -1)
-        known = np.argsort(self.ids, kind="stable")
-        at = known[np.minimum(np.searchsorted(self.ids[known], self.peer), len(self.ids) - 1)]
+        order = np.argsort(self.ids, kind="stable")
+        at = order[np.minimum(np.searchsorted(self.ids[order], self.peer), len(self.ids) - 1)]
         return np.where((self.peer >= 0) & (self.ids[at] == self.peer), at, -1)
 
 
@@ -256,10 +256,10 @@ def _usable_links(snapshot: Snapshot, radio: RadioTree | None = None) -> UsableL
             margins.append(values[usable] - needed.get(fleet.name, 0.0))
         if STATION in fleet.columns:
             station = fleet[STATION].astype(np.int64)
-            known = np.flatnonzero((station >= 0) & (station < len(at_stations)))
-            rows.append(start + known)
-            peers.append(-2 - station[known])
-            margins.append(fleet[UPLINK][known] - at_stations[station[known]])
+            linked = np.flatnonzero((station >= 0) & (station < len(at_stations)))
+            rows.append(start + linked)
+            peers.append(-2 - station[linked])
+            margins.append(fleet[UPLINK][linked] - at_stations[station[linked]])
         start += len(fleet.ids)
     row, peer = (np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for parts in (rows, peers))
     return UsableLinks(

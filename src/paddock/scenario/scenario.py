@@ -4,11 +4,24 @@ import math
 import os
 import re
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.base import (
+    LONGEST_NAME,
+    NotNegative,
+    Number,
+    OneOf,
+    Origin,
+    Positive,
+    Section,
+    Seed,
+    Text,
+    Vector3,
+    Whole,
+    invalid,
+)
 from paddock.scenario.contact import ContactSection, check_contact
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import (
@@ -31,7 +44,6 @@ from paddock.scenario.via import via_problem, via_schema
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
 PACE_MIN, PACE_MAX = 0.05, 100.0
-SEED_END = 2**64
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -95,6 +107,45 @@ def _rate_from(dt: Any) -> float | None:
     return float(round(rate)) if math.isclose(rate, round(rate), rel_tol=1e-9) else rate
 
 
+class WindProfileSection(OneOf):
+    """How the wind depends on the height above the ground: the logarithmic law (`roughness`) or a power law."""
+
+    ONE_OF: ClassVar = ("wind_profile", ("roughness", "exponent"))
+    roughness: Positive | None = Field(
+        default=None,
+        le=5.0,
+        description="Roughness length of the logarithmic law, in m: 0.0002 sea, 0.03 grass, 0.1 crops, 1 town.",
+    )
+    exponent: NotNegative | None = Field(
+        default=None, le=1.0, description="Exponent of the power law (no unit): 0.143 over open country."
+    )
+    height: Positive = Field(
+        default=10.0, le=1e4, description="Height above the ground at which the wind is `wind`, in m."
+    )
+    top: Positive = Field(
+        default=300.0, le=1e5, description="Height above the ground over which it no longer changes, in m."
+    )
+
+    @model_validator(mode="after")
+    def _reference_in_profile(self) -> Self:
+        if self.height > self.top:
+            raise invalid(f"height must be at most top, {self.top:g} m", ("height",))
+        if self.roughness is not None and self.roughness >= self.height:
+            raise invalid(f"roughness must be below height, {self.height:g} m", ("roughness",))
+        return self
+
+
+class GustSection(Section):
+    """Gusts with the spectrum of Dryden (MIL-F-8785C, low altitude). `true` is a short form of all defaults."""
+
+    wind_20ft: NotNegative | None = Field(
+        default=None,
+        le=100.0,
+        description="Wind at 6.1 m that determines the intensity, in m/s: 7.7 light, 15.4 moderate, 23.2 severe; "
+        "null: that of `wind` there.",
+    )
+
+
 class WorldSection(Section):
     """The world around the vehicles."""
 
@@ -104,7 +155,14 @@ class WorldSection(Section):
         description="Position of (0, 0, 0) on WGS 84: [latitude in degrees, longitude in degrees, height in m].",
     )
     wind: Vector3 = Field(
-        default=(0.0, 0.0, 0.0), description="Wind [east, north, up], in m/s: where the air moves to."
+        default=(0.0, 0.0, 0.0),
+        description="Wind [east, north, up], in m/s: where the air moves to; without a profile at every height.",
+    )
+    wind_profile: WindProfileSection | None = Field(
+        default=None, description="Change of the wind with the height above the ground; null: the same everywhere."
+    )
+    gusts: GustSection | None = Field(
+        default=None, description="Gusts, of each vehicle its own: a mapping, or true; null: steady wind."
     )
     gravity: NotNegative = Field(default=9.80665, description="Acceleration of gravity, downwards, in m/s2.")
     air_density: NotNegative = Field(default=1.225, description="Density of the air, in kg/m3.")
@@ -116,6 +174,12 @@ class WorldSection(Section):
     date: Number = Field(
         default=2026.0, ge=1900, le=2100, description="Decimal year, 2026.5 is mid-2026 (magnetic field)."
     )
+
+    @field_validator("gusts", mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        """Convert true to a section of defaults, false to none."""
+        return ({} if value else None) if isinstance(value, bool) else value
 
 
 class Every(Section):
@@ -146,9 +210,9 @@ Entries = tuple[VehicleEntry, ...]
 class Scenario(Section):
     """A world and the vehicles in it. Load it with `load_scenario`, whose errors give file, line and column."""
 
-    name: Text = Field(default="scenario", description="Name of the scenario.")
+    name: Text = Field(default="scenario", max_length=LONGEST_NAME, description="Name of the scenario.")
     description: Text = Field(default="", description="A description for people.")
-    seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
+    seed: Seed = Field(default=0, description="Seed of every random draw; same seed, same bytes.")
     clock: ClockSection = Field(default=ClockSection(), description="How time passes.")
     world: WorldSection = Field(default=WorldSection(), description="Ground, air, gravity and position on Earth.")
     track: TrackChoice | None = Field(default=None, description="A race track: a name, a file, or a mapping.")
@@ -194,13 +258,13 @@ class Scenario(Section):
     def _all_different(cls, vehicles: Entries) -> Entries:
         check_different(((entry.name, (k, "name")) for k, entry in enumerate(vehicles)), {}, ("vehicles",))
         _check_ids(vehicles)
-        taken = {entry.name for entry in vehicles}
+        names = {entry.name for entry in vehicles}
         named = list(vehicles)
         for index, entry in enumerate(vehicles):
             if not entry.name:
                 model = re.sub(r"[^A-Za-z0-9_.-]", "_", entry.model)
                 prefix = model if re.match(r"[A-Za-z_]", model) else f"_{model}"
-                named[index] = entry.model_copy(update={"name": numbered(prefix, index, taken)})
+                named[index] = entry.model_copy(update={"name": numbered(prefix, index, names)})
         return tuple(named)
 
     @model_validator(mode="after")
@@ -267,6 +331,12 @@ class Scenario(Section):
         changed._written = None
         return changed
 
+    def with_world(self, world: WorldSection) -> Self:
+        """Return a copy with another section `world`."""
+        changed = self.model_copy(update={"world": world})
+        changed._written = None
+        return changed
+
     def to_dict(self, *, defaults: bool = False) -> dict[str, Any]:
         """Return plain data that loads back equal, with values at their default only on request."""
         return self.model_dump(mode="json", exclude_defaults=not defaults, exclude_none=True)
@@ -293,9 +363,9 @@ class Scenario(Section):
 def _check_ids(vehicles: Entries) -> None:
     """Reject ids used by two entries; an entry with a count uses a range."""
     spans = sorted((entry.id, index) for index, entry in enumerate(vehicles) if entry.id is not None)
-    for (low, one), (high, second) in pairwise(spans):
-        if high < low + vehicles[one].count:
-            early, late = sorted((one, second))
+    for (low, first_index), (high, second_index) in pairwise(spans):
+        if high < low + vehicles[first_index].count:
+            early, late = sorted((first_index, second_index))
             entry = vehicles[early]
             first = entry.id or 0
             span = f" (ids {first} to {first + entry.count - 1})" if entry.count > 1 else ""
@@ -313,6 +383,7 @@ def scenario_schema() -> dict[str, Any]:
         ("TaskEntry", KINDS), ("NoFlyZone", ("circle", "polygon")), ("MissionEvent", EVENTS),
         ("PolygonTask", ("spacing", "camera")), ("FrictionPatch", FrictionPatch.ONE_OF[1]),
         ("Obstacle", Obstacle.ONE_OF[1]), ("TrackSection", SOURCES),
+        ("WindProfileSection", WindProfileSection.ONE_OF[1]),
     ):  # fmt: skip
         parts[part]["oneOf"] = [{"required": [name]} for name in names]
     schema["anyOf"] = [{"required": [name]} for name in (*schema.pop("required"), "mission")]
@@ -322,6 +393,7 @@ def scenario_schema() -> dict[str, Any]:
     schema["properties"]["track"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["contact"]["anyOf"].append({"type": "boolean"})
+    parts["WorldSection"]["properties"]["gusts"]["anyOf"].append({"type": "boolean"})
     schema["properties"]["rules"]["anyOf"].append({"enum": list(DISCIPLINES)})
     parts["VehicleEntry"]["properties"]["contact"]["anyOf"].append({"type": "boolean"})
     radio_schema(schema)

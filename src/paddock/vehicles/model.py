@@ -269,14 +269,16 @@ class VehicleModel:
         dtype: str = "float64",
         uneven: Uneven = None,
         parameters: Sequence[float] | Floats | None = None,
+        wind: tuple[str, ...] = (),
     ) -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
 
         `uneven`: the function of uneven ground, whose tables its environment has; None over flat ground. With the
-        values of the `parameters`, spare parts are left out: the kernel is only for fleets with these values.
+        values of the `parameters`, spare parts are left out: the kernel is only for fleets with these values. `wind`:
+        the fields of the environment that each vehicle has of its own.
         """
         absent = () if parameters is None else self._absent(varying, parameters)
-        shared, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
+        shared, environment = Shared("parameters", self.parameters, varying), environment_argument(uneven, wind)
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
         arguments = (*moved, shared, environment, Value("dt"))
         step = over(self.step, uneven) if uneven else self.step
@@ -328,11 +330,13 @@ class VehicleModel:
         """The columns of the report; none for a model without one."""
         return () if self.report_type is None else tuple(column_index(self.report_type))
 
-    def report_spec(self, varying: tuple[str, ...] = (), uneven: Uneven = None) -> KernelSpec | None:
+    def report_spec(
+        self, varying: tuple[str, ...] = (), uneven: Uneven = None, wind: tuple[str, ...] = ()
+    ) -> KernelSpec | None:
         """Return the kernel that writes a fleet's reports, as `step_spec`; None for a model without one."""
         if self.report is None or self.report_type is None:
             return None
-        parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
+        parameters, environment = Shared("parameters", self.parameters, varying), environment_argument(uneven, wind)
         arguments = Rows("state", self.state), Rows("command", self.command), parameters, environment
         report = over(self.report, uneven) if uneven else self.report
         return KernelSpec(f"{self.name}-report", report, (*arguments, Rows("report", self.report_type, "write")))
@@ -354,6 +358,11 @@ class VehicleModel:
         parameters, state = Shared("parameters", self.parameters), Rows("state", self.state, "update")
         body = KernelSpec("body", self.body, (parameters, Rows("body", Body, "write")))
         return body, KernelSpec("bumped", self.bumped, (state, parameters, Rows("bump", Bump)))
+
+
+def environment_argument(uneven: Uneven, wind: tuple[str, ...]) -> Shared:
+    """Return the argument of kernels for the environment; `wind` are the fields that each vehicle has of its own."""
+    return replace(UNEVEN if uneven else LEVEL, varying=wind)
 
 
 def over(function: Callable[..., Any], ground: Callable[..., Surface] = uneven_surface) -> Callable[..., Any]:

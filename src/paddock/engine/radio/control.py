@@ -16,7 +16,7 @@ from paddock.engine.radio.packets import MessageStage
 from paddock.engine.radio.stage import Emitters, RadioStage
 from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.links.jamming import JammerState, active_share
+from paddock.radio.links.jamming import JammerState
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.links.survey import RadioSurvey, far_interference, link_budget, radio_ranges
@@ -386,7 +386,7 @@ def jammer_views(section: RadioSection, states: Iterable[JammerState], time: flo
     sections = sorted(section.jammers, key=lambda jammer: jammer.name)
     views: list[JammerView] = []
     for jammer, state in zip(sections, states, strict=True):
-        active = active_share(state, jammer.on, time, 1.0 / section.rate)
+        active = state.active_share(jammer.on, time, 1.0 / section.rate)
         power = state.power, state.frequency, state.bandwidth, state.false_frames
         switched = jammer.name, jammer.kind, state.on, state.scheduled, active
         views.append(JammerView(*switched, state.position, state.vehicle, *power))
@@ -397,7 +397,7 @@ def spoofer_views(section: RadioSection, states: Iterable[JammerState], time: fl
     """Return spoofers of given states; which receivers they have captured is not known here."""
     views: list[SpooferView] = []
     for spoofer, state in zip(sorted(section.spoofers, key=lambda spoofer: spoofer.name), states, strict=True):
-        active = active_share(state, spoofer.on, time, 1.0 / section.rate) > 0.0
+        active = state.active_share(spoofer.on, time, 1.0 / section.rate) > 0.0
         place = state.position, state.vehicle
         views.append(SpooferView(spoofer.name, state.on, state.scheduled, active, *place, state.power, captured=0))
     return views

@@ -24,7 +24,7 @@ from paddock.engine.events import EVENTS_SHOWN, EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.radio.roster import NOT_JAMMED, RadioRoster, RadioState
 from paddock.errors import PaddockError
-from paddock.radio.links.jamming import ON, Jammers, active_share, add_jamming, band_shares, frame_times
+from paddock.radio.links.jamming import ON, Jammers, add_jamming, band_shares, frame_times
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
 from paddock.radio.links.table import BURST, SHARE, Bools, on_channel, packet_error
 from paddock.radio.packets.messages import rules_of
@@ -140,12 +140,12 @@ def _strongest(first: Ints, radios: Radios, jammers: Jammers, state: RadioState,
     n = radios.n
     own = np.flatnonzero(np.isin(np.arange(n) - radios.slot, first))
     table = np.ascontiguousarray(radios.table[:, np.concatenate([own, np.arange(n, radios.table.shape[1])])])
-    there, ratios = np.ascontiguousarray(levels[:, own]), np.zeros((len(jammers), len(own)))
+    own_levels, ratios = np.ascontiguousarray(levels[:, own]), np.zeros((len(jammers), len(own)))
     for k in range(len(jammers)):
-        alone, mine = state.doing.copy(), jammers.columns_of(k)
+        alone, columns = state.doing.copy(), jammers.columns_of(k)
         alone[ON] = 0.0
-        alone[ON, mine] = state.doing[ON, mine]
-        add_jamming(table, alone, there, ratios[k])
+        alone[ON, columns] = state.doing[ON, columns]
+        add_jamming(table, alone, own_levels, ratios[k])
     ratios /= radios.table[COLUMN.noise, own] + state.links.interference[own]
     starts = np.flatnonzero(radios.slot[own] == 0)
     return [int(k) for k in np.argmax(np.maximum.reduceat(ratios, starts, axis=1), axis=0)]
@@ -190,25 +190,25 @@ def chance_rows(
 find_chances = routine(chance_rows)
 
 
-def last_frame(time: float, period: float, taken: float) -> int:
+def last_frame(time: float, period: float, airtime: float) -> int:
     """Return the number of the last frame that has ended by a time (s), -1: none."""
-    return max(int(floor((time - taken) / period + ROUNDING)), -1)
+    return max(int(floor((time - airtime) / period + ROUNDING)), -1)
 
 
-def next_frame_tick(tick: int, rate: float, period: float, taken: float) -> int:
+def next_frame_tick(tick: int, rate: float, period: float, airtime: float) -> int:
     """Return the first tick >= `tick` by which a frame has ended since the tick before it; `rate` in ticks per s."""
-    wanted = last_frame((tick - 1) / rate, period, taken) + 1
-    later = max(int(floor((wanted * period + taken) * rate)) - 1, tick)
-    while last_frame(later / rate, period, taken) < wanted:
+    frame = last_frame((tick - 1) / rate, period, airtime) + 1
+    later = max(int(floor((frame * period + airtime) * rate)) - 1, tick)
+    while last_frame(later / rate, period, airtime) < frame:
         later += 1
     return later
 
 
 def frames_ended(
-    tick: int, rate: float, period: float, taken: float, schedule: Sequence[tuple[float, float]] | None
+    tick: int, rate: float, period: float, airtime: float, schedule: Sequence[tuple[float, float]] | None
 ) -> Ints:
     """Return the numbers of the frames that have ended since the last tick and began while the schedule (s) was on."""
-    before, last = (last_frame(at / rate, period, taken) for at in (tick - 1, tick))
+    before, last = (last_frame(at / rate, period, airtime) for at in (tick - 1, tick))
     frames = np.arange(before + 1, last + 1)
     if schedule is None:
         return frames
@@ -237,7 +237,7 @@ class DeceptionStage:
         state.chances = np.zeros((len(deceptive), roster.radios.n))
         if len(deceptive):
             sending = [
-                active_share(jammers.states[k], jammers.sections[k].on, time, interval) * float(jammers.present[k])
+                jammers.states[k].active_share(jammers.sections[k].on, time, interval) * float(jammers.present[k])
                 for k in deceptive.tolist()
             ]
             powers = levels, state.links.jamming, state.links.interference

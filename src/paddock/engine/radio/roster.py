@@ -4,19 +4,19 @@ Both follow when vehicles are added or removed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paddock.engine.behaviours import PoseBlocks
-from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.links.jamming import ROWS, Jammers, JammerState, check_emitters, possible_acts
 from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, Classes, FleetRadios, Floats, Ints, Radios, radios_of
 from paddock.radio.links.table import BURST_ROWS, COLLISION_ROWS, Bools, Indices, moved_links
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.packets.state import PacketState, drop_removed, new_packets, reset_radios
+from paddock.radio.packets.channel_links import unplaced_radios
+from paddock.radio.packets.state import PacketState, new_packets
 from paddock.scenario import Scenario
 from paddock.scenario.radio_types import MessagesSection
 from paddock.wire.radio_results import Links
@@ -25,6 +25,9 @@ from paddock.world.fleet import Fleet
 from paddock.world.parts import LINK, RADIO, array, child, count, fresh, mapping, part, rows, value
 from paddock.world.state import transfer
 from paddock.world.world import World
+
+if TYPE_CHECKING:
+    from paddock.engine.run_state import Run
 
 NOT_JAMMED = -1  # tick
 STRONGEST = 1e6  # dB or mW
@@ -155,7 +158,7 @@ def with_radios(
     index = {key: k for k, key in enumerate(zip(owner.tolist(), number.tolist(), strict=True))}
     keys = zip(state.owner[: state.n].tolist(), state.slot[: state.n].tolist(), strict=True)
     new_number = np.array([index.get(key, -1) for key in keys], np.int64)
-    senders = drop_removed(state.packets, new_number < 0)
+    senders = state.packets.drop_removed(new_number < 0)
     sizes = {"jammer": state.doing.shape[1], "deceptive": state.chances.shape[0]}
     made = new_radio_state(radios.n, section, state.jammers, state.spoofers, sizes)
     transfer(state, made, RADIO, new_number)
@@ -164,7 +167,9 @@ def with_radios(
     made.links.set(moved_links(state.links.table, new_number, radios.n))
     kept = made.packets.labels >= 0
     made.packets.labels[kept] = np.unique(made.packets.labels[kept], return_inverse=True)[1]
-    reset_radios(made.packets, section.window[0], slot)
+    new = ~made.packets.placed.any(axis=0)
+    made.packets.placed[:, new] = unplaced_radios(radios)[:, new]
+    made.packets.reset_radios(section.window[0], slot)
     return made, senders
 
 
@@ -182,11 +187,11 @@ class RadioRoster:
     def __init__(
         self,
         scenario: Scenario,
-        world: World,
-        programs: Mapping[str, FleetProgram],
+        world: "Run",
         jammers: Sequence[JammerState] | None = None,
     ) -> None:
         """jammers: their states; None: as at the start of a run."""
+        programs = world.programs
         section = scenario.radio
         assert section is not None
         fleets = [
@@ -236,8 +241,8 @@ class RadioRoster:
                 fleet_name = plain.partition("[")[0]
                 if (members := self.world.fleets.get(fleet_name)) is not None and members.n:
                     raise UnknownNameError(_no_member(plain, members)) from None
-                known = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
-                raise unknown_name("vehicle or station", plain, known) from None
+                names = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
+                raise unknown_name("vehicle or station", plain, names) from None
             if len(rows) != 1:
                 raise PaddockError(f"{plain!r} is a fleet of {len(rows)}: name one vehicle, e.g. {plain}[0]")
             own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
@@ -271,11 +276,11 @@ def put_emitters(world: World, poses: PoseBlocks, jammers: Jammers, radios: Radi
 
 def _no_member(name: str, fleet: Fleet) -> str:
     """Return why a fleet does not have a vehicle of this name."""
-    known = np.sort(fleet.members[: fleet.n])
-    if fleet.n == known[-1] - known[0] + 1:
-        return f"{fleet.name} has {fleet.n} vehicles, {known[0]} to {known[-1]}, not {name!r}"
+    members = np.sort(fleet.members[: fleet.n])
+    if fleet.n == members[-1] - members[0] + 1:
+        return f"{fleet.name} has {fleet.n} vehicles, {members[0]} to {members[-1]}, not {name!r}"
     number = name.partition("[")[2].removesuffix("]")
     gone = number.isdecimal() and int(number) < fleet.next_member
     what = "has been removed" if gone else "does not exist"
-    others = f"{fleet.name}[{known[0]}] and {fleet.name}[{known[-1]}]"
+    others = f"{fleet.name}[{members[0]}] and {fleet.name}[{members[-1]}]"
     return f"{name!r} {what}; {fleet.name} has {fleet.n} vehicles, {others} among them"

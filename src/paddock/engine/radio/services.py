@@ -57,7 +57,7 @@ PACKET = POSTED  # first row of a packet's numbers
 
 def fitted_fleets(radio: "RadioStage") -> list[tuple[FleetProgram, RadioPart]]:
     """Return the fleets that have radios, with them."""
-    return [(radio.programs[part.fleet], part) for part in radio.roster.radios.parts]
+    return [(radio.world.programs[part.fleet], part) for part in radio.roster.radios.parts]
 
 
 def station_radio(radio: "RadioStage", via: ViaSection | MavlinkViaSection) -> int:
@@ -71,7 +71,8 @@ class Uplink:
 
     def __init__(self, radio: "RadioStage", events: EventLog) -> None:
         self._radio, self.events = radio, events
-        self._waits: bool | None = None  # whether a command waits at its station; None: not known
+        self._waits = False  # whether a command waits at its station, with the vehicles of a version
+        self._version = (-1, -1)
 
     def post(
         self, program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], tick: int, lasting: int | None
@@ -90,16 +91,22 @@ class Uplink:
         table[LASTING, rows] = HELD if lasting is None else float(lasting)
         self._waits = True
 
+    @property
+    def waits(self) -> bool:
+        """Whether a command waits at its station."""
+        if self._version != self._radio.world.version:
+            self._version = self._radio.world.version
+            self._waits = any(
+                program.settings.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
+                for program in self._radio.world.programs.values()
+            )
+        return self._waits
+
     def due(self, tick: int) -> int:
         """Return this tick while a command waits, or may have arrived."""
         if not self._radio.active:
             return NEVER_DUE
-        if self._waits is None:
-            self._waits = any(
-                program.settings.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
-                for program in self._radio.programs.values()
-            )
-        return tick if self._waits or self._radio.channel.messages.serves else NEVER_DUE
+        return tick if self.waits or self._radio.channel.messages.serves else NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Latch commands that have arrived, and send what waits as far as there is room."""
@@ -107,7 +114,7 @@ class Uplink:
             arrivals = self._radio.channel.take_service(COMMAND, tick)
             for program, part in self._carried() if len(arrivals.receiver) else ():
                 self._latch(program, part, arrivals, tick)
-        if self._waits:
+        if self.waits:
             self._send(tick)
 
     def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
@@ -144,7 +151,6 @@ class Uplink:
             table = program.fleet.tables[UPLINK]
             values[of == k, : len(table) - PACKET] = table[PACKET:, row[of == k]].T
             bits[of == k] = INPUT_BITS * (table[INPUTS:, row[of == k]] != NOT_GIVEN).sum(axis=0)
-        channel.fitted()
         under_way = channel.messages.queued(COMMAND, source)[:, GOAL]
         room = channel.section.queue - int(channel.messages.state.queued[source])
         free = np.flatnonzero(~np.isin(goals, under_way))
@@ -160,16 +166,16 @@ class Uplink:
 
     def _latch(self, program: FleetProgram, part: RadioPart, arrivals: Arrivals, tick: int) -> None:
         """Take the commands of a fleet that have arrived, and latch them."""
-        mine, places = part.vehicles(arrivals.receiver)
+        latched, places = part.vehicles(arrivals.receiver)
         rows = program.fleet.rows[places]
         if program.control.acts:
             takes = ~program.control.driven(rows)  # a rule drives the others: their commands count as lost
-            mine, rows = mine[takes], rows[takes]
+            latched, rows = latched[takes], rows[takes]
         if not len(rows):
             return
-        table, values = program.fleet.tables[UPLINK], arrivals.values[mine]
+        table, values = program.fleet.tables[UPLINK], arrivals.values[latched]
         np.add.at(table[DELIVERED], rows, 1.0)
-        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._radio.world.clock.dt)
+        np.add.at(table[DELAY], rows, arrivals.arrived[latched] - values[:, 0] * self._radio.world.clock.dt)
         newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
         order = newer[np.argsort(values[newer, 0], kind="stable")]
         if len(order):
@@ -200,7 +206,6 @@ class Uplink:
             raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
         channel, table = self._radio.channel, program.fleet.tables[UPLINK][:, rows]
         sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
-        channel.fitted()
         _, goals, _ = channel.messages.under_way(COMMAND)
         for _, part in [carried for carried in self._carried() if carried[0] is program]:
             waiting += int(np.isin(goals, part.first_radios(program.fleet.ranks[rows])).sum())
@@ -229,10 +234,6 @@ class Uplink:
                 raise PaddockError(f"saved commands on their way to {program.fleet.name!r} are not valid")
         if not known.all():
             raise PaddockError("saved commands are on their way to vehicles without `via: radio`")
-
-    def forget(self) -> None:
-        """Discard cached values: a reset or restore has replaced the state."""
-        self._waits = None
 
 
 def _whole(values: Floats, most: float = LARGEST_COUNT) -> bool:
@@ -277,25 +278,20 @@ class TimedService:
         """`rate_of` returns how often per second; None: not at all. `purpose` is that of the draw of phases."""
         self._radio, self._channel, self._purpose, self._rate_of = radio, radio.channel, purpose, rate_of
         self._phases: dict[str, Floats] = {}  # periods, of the vehicles of each fleet
-        self._version: tuple[int, ...] = ()
+        self._version = (-1, -1)
 
     def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets that take part, with their radios; their phases are up to date."""
         taking_part = [pair for pair in fitted_fleets(self._radio) if self._rate_of(pair[0]) is not None]
         world = self._radio.world
-        version = world.run, world.roster_version, world.seed
-        if version != self._version:
-            self._version = version
+        if self._version != world.version:
+            self._version = world.version
             own = {part.fleet: program.fleet for program, part in taking_part}
             streams = {name: fleet.by_key(fleet.tables["streams"]) for name, fleet in own.items()}
             self._phases = {
                 fleet: draw_uniforms(world.seed, own, self._purpose, 1)[:, 0] for fleet, own in streams.items()
             }
         return taking_part
-
-    def forget(self) -> None:
-        """Draw the phases again at the next call: a restore has replaced the vehicles."""
-        self._version = ()
 
     def _per_tick(self, program: FleetProgram) -> float:
         rate = self._rate_of(program)
@@ -357,13 +353,13 @@ class TelemetryStage(TimedService):
         order = np.argsort(arrivals.sent, kind="stable")  # of several states of one vehicle the newest stays
         origin, sent, values = arrivals.origin[order], arrivals.sent[order], arrivals.values[order]
         for program, part in fleets if len(origin) else ():
-            (mine, places), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
+            (newest, places), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
             rows = program.fleet.rows[places]
             np.add.at(table[STATES_RECEIVED], rows, 1.0)
-            newer = sent[mine] > table[STATE_TIME, rows]
-            mine, rows = mine[newer], rows[newer]
-            table[STATE_TIME, rows] = sent[mine]
-            table[STATE:, rows] = values[mine, :NUMBERS].T
+            newer = sent[newest] > table[STATE_TIME, rows]
+            newest, rows = newest[newer], rows[newer]
+            table[STATE_TIME, rows] = sent[newest]
+            table[STATE:, rows] = values[newest, :NUMBERS].T
 
     # results ---------------------------------------------------------------------------------------------------------
 

@@ -138,13 +138,13 @@ def shortened_for_turns(swaths: list[Swath], limits: Limits) -> list[Swath]:
     near = [shapely.dwithin(limits.walls, shapely.points(retreats + side), limits.radius) for side in (across, -across)]
     free = np.asarray(~(near[0] & near[1]))
     cuts = np.where(free.any(axis=2), limits.radius * RETREATS[free.argmax(axis=2)], np.inf)
-    kept_swaths = []
+    clipped = []
     for k in np.flatnonzero(cuts.sum(axis=1) < lengths).tolist():
         swath, (left, right) = swaths[k], cuts[k].tolist()
         x, y = 0.5 * (left - right) * cos(swath.turned), 0.5 * (left - right) * sin(swath.turned)  # its middle moves
         half = 0.5 * (left + right)
-        kept_swaths.append(swath._replace(y=swath.y + y, left=swath.left + x + half, right=swath.right + x - half))
-    return kept_swaths
+        clipped.append(swath._replace(y=swath.y + y, left=swath.left + x + half, right=swath.right + x - half))
+    return clipped
 
 
 def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
@@ -199,10 +199,12 @@ def _steps(region: MultiPolygon, spacing: float) -> list[float]:
     return sorted(inside, key=lambda y: -lengths[y])[:MOST_STEPS]
 
 
+HAIR = 1e-6  # spacings
 LEFT_OVER = 2e-4  # share of the region that may stay uncovered in slivers
 SLIVER = 0.02  # square spacings: smaller pieces are covered only if the share requires it
 ROUNDS, HEIGHTS = 24, 7
-WORTH = 0.1  # square spacings, and spacings times turn radii, that a patch near a wall must cover
+PATCH_TURNS = 6.0  # turn radii: assumed length of the turns to a patch and back
+PATCHED = 16.0  # how many times the metres of a swath a patch may take for each covered area
 
 
 def fill_gaps(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: float) -> list[Swath]:
@@ -227,9 +229,14 @@ def fill_gaps(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing
     return swaths
 
 
-def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
-    """Return the area within half a spacing of lines (n, 2, 2); `corners` per quarter circle."""
-    return shapely.union_all(shapely.buffer(shapely.linestrings(lines), 0.5 * spacing, quad_segs=corners))
+def covered_by(lines: Floats, spacing: float) -> BaseGeometry:
+    """Return what a camera or sprayer, a spacing wide, covers along lines (n, 2, 2): rectangles, flat at the ends."""
+    return shapely.union_all(_rectangles(lines, spacing))
+
+
+def _rectangles(lines: Floats, spacing: float) -> NDArray[np.object_]:
+    """Return the rectangles along lines (n, 2, 2), wider by a hair, so that the union of neighbours has no gaps."""
+    return np.asarray(shapely.buffer(shapely.linestrings(lines), (0.5 + HAIR) * spacing, cap_style="flat"))
 
 
 def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
@@ -239,10 +246,11 @@ def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
         sides = np.diff(shapely.get_coordinates(shapely.oriented_envelope(piece)), axis=0)
         east, north = sides[int(np.argmax(arrays.hypot(*sides.T)))].tolist()
         swaths = shortened_for_turns(swaths + _lying(piece, limits, atan2(north, east)), limits)
-    reached = shapely.buffer(shapely.linestrings(swath_lines(swaths)), 0.5 * spacing)
-    gains = shapely.area(shapely.intersection([piece], reached))
-    least = WORTH * spacing * max(spacing, limits.radius) if limits.radius > 0.0 else 0.0
-    return swaths[int(np.argmax(gains))] if swaths and max(gains) > least else None
+    reached = _rectangles(swath_lines(swaths), spacing)
+    worth = PATCHED * shapely.area(shapely.intersection([piece], reached)) / spacing  # m
+    if limits.radius > 0.0:
+        worth = worth - [s.right - s.left + PATCH_TURNS * limits.radius for s in swaths]
+    return swaths[int(np.argmax(worth))] if swaths and max(worth) > 0.0 else None
 
 
 def _lying(piece: Polygon, limits: Limits, turned: float) -> list[Swath]:
@@ -340,10 +348,10 @@ def swept(region: MultiPolygon, limits: Limits, spacing: float, angle: float, wa
     stops, walls = (shapely.transform(area, frame.from_world) for area in limits[:2])
     low_x, low_y, high_x, high_y = region.bounds
     touching = 1e-10 * hypot(high_x - low_x, high_y - low_y)  # touching a hole is not crossing it
-    kept = Limits(stops.buffer(-touching, join_style="mitre"), walls, limits.radius)
+    shrunk = Limits(stops.buffer(-touching, join_style="mitre"), walls, limits.radius)
     sweeps = []
     for edges in layouts(turned, spacing)[:ways]:
-        swaths = fill_gaps(turned, kept, swaths_over(turned, kept, edges, spacing), spacing)
+        swaths = fill_gaps(turned, shrunk, swaths_over(turned, shrunk, edges, spacing), spacing)
         whole = limits.radius == 0.0 or limits.walls.is_empty  # all but slivers
         missed = 0.0 if whole else turned.difference(covered_by(swath_lines(swaths), spacing)).area
         sweeps.append(replace(frame, swaths=swaths, cells=cells_of(swaths), missed=missed))

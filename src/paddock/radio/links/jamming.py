@@ -51,6 +51,43 @@ class JammerState:
     since: float  # s: when it began to hear it
     false_frames: float  # that receivers have accepted, of a deceptive jammer: a whole number
 
+    def change(self, changes: Mapping[str, Any]) -> None:
+        """Apply checked changes to a jammer; one that is switched on transmits whatever its schedule."""
+        for name, value in changes.items():
+            setattr(self, name, tuple(value) if name == "position" else value)
+        if "scheduled" in changes:
+            self.on = True
+        elif "on" in changes:
+            self.scheduled = False
+        if "position" in changes:
+            self.vehicle = None
+        elif "vehicle" in changes:
+            self.position = None
+
+    def follow(self, reaction: float, heard: float, time: float, interval: float) -> float:
+        """Let a follower hear a frequency (Hz; 0: none) at `time`, and tune to it when its reaction (s) is over.
+
+        Return how long (s) after `time` it transmits where it was (`left`): from then on until the next update,
+        `interval` s after `time`, it is where it is `tuned`.
+        """
+        self.left = self.tuned
+        if heard != self.heard:
+            self.heard, self.since = heard, time
+        switches = self.since + reaction - time
+        if self.tuned == self.heard or switches >= interval - LEAST:
+            return 0.0
+        self.tuned = self.heard
+        if switches <= LEAST:
+            self.left = self.tuned
+            return 0.0
+        return switches
+
+    def active_share(self, schedule: Sequence[tuple[float, float]] | None, time: float, interval: float) -> float:
+        """Return the share of an interval in which a jammer may transmit, by its switch and its schedule."""
+        if not self.on:
+            return 0.0
+        return on_share(schedule if self.scheduled else None, time, interval)
+
 
 class Jammers:
     """The jammers of a run, in the order of their names.
@@ -122,7 +159,7 @@ class Jammers:
                 listens = state.on and bool(self.present[k])
                 loudest = self._loudest(section, heard[k] * float(listens), on_air)
                 reaction = REACTION if section.reaction is None else section.reaction
-                switches = follow(state, reaction, loudest, time, interval)
+                switches = state.follow(reaction, loudest, time, interval)
                 if not self.present[k]:
                     continue
                 parts = (state.tuned, switches, interval), (state.left, 0.0, switches)
@@ -138,7 +175,7 @@ class Jammers:
         """Write the column of a jammer that does not listen."""
         section, state = self.sections[k], self.states[k]
         pulses = pulse_times(section, state, self.radios.table[:, self.radios.n + k])
-        share = active_share(state, section.on, time, interval)
+        share = state.active_share(section.on, time, interval)
         if pulses is None and section.sweep is None:
             _transmit(doing, section, state, time, interval, 0.0, interval)
             return
@@ -202,20 +239,6 @@ def started(section: JammerSection) -> JammerState:
     return JammerState(section.name, section.enabled, True, *place, section.power, *band, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def changed(state: JammerState, changes: Mapping[str, Any]) -> None:
-    """Apply checked changes to a jammer; one that is switched on transmits whatever its schedule."""
-    for name, value in changes.items():
-        setattr(state, name, tuple(value) if name == "position" else value)
-    if "scheduled" in changes:
-        state.on = True
-    elif "on" in changes:
-        state.scheduled = False
-    if "position" in changes:
-        state.vehicle = None
-    elif "vehicle" in changes:
-        state.position = None
-
-
 def on_share(schedule: Sequence[tuple[float, float]] | None, time: float, interval: float) -> float:
     """Return the share of an interval (s, from `time` on) in which a schedule is on."""
     if schedule is None:
@@ -231,8 +254,8 @@ def frame_times(section: JammerSection, state: JammerState, column: Floats) -> t
 
     `column` is that of the jammer in the table of radios. Frames that would overlap follow each other.
     """
-    taken = float(column[COLUMN.bits] * column[COLUMN.spread] / state.bandwidth)
-    return max(1.0 / (section.frames or FRAMES), taken), taken
+    airtime = float(column[COLUMN.bits] * column[COLUMN.spread] / state.bandwidth)
+    return max(1.0 / (section.frames or FRAMES), airtime), airtime
 
 
 def pulse_times(section: JammerSection, state: JammerState, column: Floats) -> tuple[float, float] | None:
@@ -241,30 +264,11 @@ def pulse_times(section: JammerSection, state: JammerState, column: Floats) -> t
     The frames of a deceptive jammer are pulses.
     """
     if section.kind == "deceptive":
-        period, taken = frame_times(section, state, column)
-        return period, taken / period
+        period, airtime = frame_times(section, state, column)
+        return period, airtime / period
     if section.kind == "pulsed" and section.period is not None:
         return section.period, PULSE_DUTY if section.duty is None else section.duty
     return None
-
-
-def follow(state: JammerState, reaction: float, heard: float, time: float, interval: float) -> float:
-    """Let a follower hear a frequency (Hz; 0: none) at `time`, and tune to it when its reaction (s) is over.
-
-    Return how long (s) after `time` it transmits where it was (`left`): from then on until the next update, `interval`
-    s after `time`, it is where it is `tuned`.
-    """
-    state.left = state.tuned
-    if heard != state.heard:
-        state.heard, state.since = heard, time
-    switches = state.since + reaction - time
-    if state.tuned == state.heard or switches >= interval - LEAST:
-        return 0.0
-    state.tuned = state.heard
-    if switches <= LEAST:
-        state.left = state.tuned
-        return 0.0
-    return switches
 
 
 def _transmit(
@@ -274,7 +278,7 @@ def _transmit(
 
     What begins or ends within the interval is one burst.
     """
-    share = active_share(state, section.on, time + begin, end - begin) * (end - begin) / interval
+    share = state.active_share(section.on, time + begin, end - begin) * (end - begin) / interval
     doing[ON] = share
     if 0.0 < share < 1.0:
         schedule = section.on if state.scheduled else None
@@ -291,15 +295,6 @@ def possible_acts(doing: Floats) -> bool:
     swept = (low >= LOWEST_FREQUENCY) & (low < high) & (high <= HIGHEST_FREQUENCY) & (span > 0.0) & (phase < 1.0)
     possible = all(((values >= 0.0) & (values <= LARGEST)).all() for values in (every, *times))
     return shares and bool((still | swept).all()) and possible and bool((times[2] <= times[0]).all())
-
-
-def active_share(
-    state: JammerState, schedule: Sequence[tuple[float, float]] | None, time: float, interval: float
-) -> float:
-    """Return the share of an interval in which a jammer may transmit, by its switch and its schedule."""
-    if not state.on:
-        return 0.0
-    return on_share(schedule if state.scheduled else None, time, interval)
 
 
 def pulsed_share(time: float, interval: float, period: float, duty: float) -> float:

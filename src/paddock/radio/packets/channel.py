@@ -83,10 +83,10 @@ from paddock.radio.packets.queues import (
     drop_head,
     enqueue,
     frame_bits,
-    known,
     note_state,
     packet_slots,
     pause,
+    received_before,
     resume,
     schedule,
     usable_head,
@@ -323,7 +323,7 @@ def _relink(r: Rules, paths: ChannelLinks, denied: Any, a: PacketTables, e: Even
 close_parts, relink_radios = routine(_close_parts), routine(_relink)
 
 
-def take(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, j: int, arrived: float, now: int) -> bool:
+def receive_packet(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, j: int, arrived: float, now: int) -> bool:
     """Handle the packet of j at a radio that received it at a time (s); return whether it is acknowledged."""
     at = a.head[j]
     packet, values = a.queue[j, at], a.queue_real[j, at]
@@ -337,7 +337,7 @@ def take(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, j: int, arriv
         return False
     if single and (a.whole[PHASE, i] == LISTENS or a.whole[REPLY, i] != NO_REPLY):
         return False  # it awaits or sends a reply, and cannot acknowledge
-    if known(a, i, packet[NUMBER]):
+    if received_before(a, i, packet[NUMBER]):
         return bool(single)
     copy = packet.copy()
     copy[HOPS] -= 1
@@ -364,7 +364,7 @@ def spread(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, packet: Any
     while k > 0 and d.group[k - 1] == d.group[i]:
         k -= 1
     while k < len(d.group) and d.group[k] == d.group[i]:
-        new = k == i or not known(a, k, packet[NUMBER])
+        new = k == i or not received_before(a, k, packet[NUMBER])
         if new and packet[HOPS] > 0:
             a.counts[FORWARDED, k] += 1
             enqueue(r, a, e, k, packet, values, now)
@@ -407,7 +407,7 @@ def end_packet(
     acknowledged = False
     for k in range(count):
         i = paths.peer[e.received[k]]
-        if take(r, d, a, e, i, j, ended + paths.delay[e.received[k]], now):
+        if receive_packet(r, d, a, e, i, j, ended + paths.delay[e.received[k]], now):
             if r.shared:
                 a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = PENDING, now + r.sifs, j
                 a.whole[SENSED, i] += 1
@@ -533,13 +533,13 @@ def _post(radios: Any, packets: Any, values: Any, slots: Any, r: Rules, a: Packe
 
     An idle radio contends after the slot (k,) of its packet.
     """
-    taken = zeros(len(radios), int64)
+    queued = zeros(len(radios), int64)
     for i in range(a.whole.shape[1]):
         e.node[i] = -1
     e.size[0] = 0
     for k in range(len(radios)):
-        taken[k] = enqueue(r, a, e, radios[k], packets[k], values[k], slots[k])
-    return taken
+        queued[k] = enqueue(r, a, e, radios[k], packets[k], values[k], slots[k])
+    return queued
 
 
 run_channel, post_packets = routine(_run), routine(_post)

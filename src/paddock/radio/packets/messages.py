@@ -45,12 +45,9 @@ from paddock.radio.packets.state import (
     LATEST,
     PacketState,
     decoded,
-    discard_unused,
     encoded,
     live,
-    make_room,
     new_packets,
-    silence,
     tables_of,
 )
 from paddock.scenario.radio_types import MessagesSection
@@ -121,10 +118,12 @@ class Messages:
         self._frame = section.header_bits, section.retries
         self.set_state(new_packets(0, section), no_devices())
 
-    def set_state(self, state: PacketState, devices: Devices) -> None:
-        """Use another state, of these radios; there are no links until `use`."""
+    def set_state(self, state: PacketState, devices: Devices, seed: int | None = None) -> None:
+        """Use another state, of these radios, and another seed unless it is None; there are no links until `use`."""
         self.state, self.devices = state, devices
-        make_room(state)
+        if seed is not None:
+            self.rules = rules_of(self.section, seed)
+        state.make_room()
         self._idle: PacketState | None = None  # the state, if it is known to be idle
         n = len(devices.streams)
         heap, node, key, due = (np.zeros(n, np.int64) for _ in range(4))
@@ -201,7 +200,7 @@ class Messages:
 
     def silence(self, radios: Ints) -> None:
         """End what radios transmit and receive, before the links change; packets in their queues are lost."""
-        silence(self.state, radios, self.section.window[0])
+        self.state.silence(radios, self.section.window[0])
         self._idle = None
 
     # messages ---------------------------------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ class Messages:
         """Discard contents that are not used any more, if they may be half of all."""
         state = self.state
         if len(state.contents) > LEAST_KEPT + 2 * int(state.queued.sum() + state.mails.sum()):
-            discard_unused(state)
+            state.discard_unused()
         if len(state.contents) >= MOST_KEPT:
             raise PaddockError(f"more than {MOST_KEPT} messages are under way or in mailboxes")
 
@@ -317,9 +316,9 @@ class Messages:
         sends, replies = w[c.PHASE] == c.SENDS, w[c.REPLY] == c.REPLIES
         left = np.where(sends, w[c.UNTIL] - slot, 0) + np.where(replies, w[c.REPLY_AT] - slot, 0)
         rest = np.clip(left * self.rules.slot, 0.0, real[c.ON_AIR])
-        taken: Floats = real[c.ON_AIR] - rest
+        on_air: Floats = real[c.ON_AIR] - rest
         real[c.ON_AIR] = rest
-        return taken
+        return on_air
 
     # services ---------------------------------------------------------------------------------------------------------
 
@@ -327,13 +326,13 @@ class Messages:
         """Queue packets of a service at a time (s); return their numbers, 0 for those that a full queue has dropped."""
         state = self.state
         if len(state.numbers) > 2 * len(state.inbox):
-            discard_unused(state)
+            state.discard_unused()
         numbers, sources = self._keep_values(np.asarray(post.values, np.float64)), np.asarray(post.sources, np.int64)
         columns: dict[str, Any] = {"number": numbers, "goal": post.goals, "hops": self.section.hops}
         columns |= {"bits": post.bits, "kind": post.kind}
         columns |= {} if post.frame is None else dict(zip(("header", "retries"), post.frame, strict=True))
-        taken = self._post(sources, np.zeros((len(numbers), 0)), time, post.lifetime, post.later, **columns)
-        return np.where(taken != 0, numbers, 0)
+        queued = self._post(sources, np.zeros((len(numbers), 0)), time, post.lifetime, post.later, **columns)
+        return np.where(queued != 0, numbers, 0)
 
     def _keep_values(self, values: Floats) -> Ints:
         """Keep the numbers of new packets (k, w); return the numbers of the packets."""
@@ -355,14 +354,14 @@ class Messages:
         """Take the packets of a service that have arrived by a time (s)."""
         state, count = self.state, self.state.arrived
         whole, real = state.inbox[:count], state.inbox_real[:count]
-        mine = (whole[:, c.IN_KIND] == kind) & (real[:, c.IN_ARRIVED] <= time)
-        taken, times = whole[mine], real[mine]
-        order = np.lexsort((-taken[:, c.IN_NUMBER], times[:, c.IN_ARRIVED]))
-        taken, times = taken[order], times[order]
-        left = count - len(taken)
-        state.inbox[:left], state.inbox_real[:left] = whole[~mine], real[~mine]
+        selected = (whole[:, c.IN_KIND] == kind) & (real[:, c.IN_ARRIVED] <= time)
+        arrivals, times = whole[selected], real[selected]
+        order = np.lexsort((-arrivals[:, c.IN_NUMBER], times[:, c.IN_ARRIVED]))
+        arrivals, times = arrivals[order], times[order]
+        left = count - len(arrivals)
+        state.inbox[:left], state.inbox_real[:left] = whole[~selected], real[~selected]
         state.inbox[left:count], state.inbox_real[left:count], state.arrived = 0, 0.0, left
-        receiver, origin, number, hops = (taken[:, k] for k in (c.IN_RECEIVER, c.IN_ORIGIN, c.IN_NUMBER, c.IN_HOPS))
+        receiver, origin, number, hops = (arrivals[:, k] for k in (c.IN_RECEIVER, c.IN_ORIGIN, c.IN_NUMBER, c.IN_HOPS))
         sent, arrived = times[:, c.IN_SENT], times[:, c.IN_ARRIVED]
         return Arrivals(receiver, origin, number, hops, sent, arrived, self._values_of(number))
 
@@ -384,8 +383,8 @@ class Messages:
         """Return origin, goal and values of each packet of a service that is queued or in the inbox, once."""
         queued, inbox = self.queued(kind), self.state.inbox[: self.state.arrived]
         inbox = inbox[inbox[:, c.IN_KIND] == kind]
-        known = (self.state.seen[queued[:, c.GOAL]] == queued[:, c.NUMBER, None]).any(axis=1)
-        queued = queued[~known]  # those that have arrived may still wait for an acknowledgement
+        received = (self.state.seen[queued[:, c.GOAL]] == queued[:, c.NUMBER, None]).any(axis=1)
+        queued = queued[~received]  # those that have arrived may still wait for an acknowledgement
         columns = ((c.NUMBER, c.IN_NUMBER), (c.ORIGIN, c.IN_ORIGIN), (c.GOAL, c.IN_RECEIVER))
         number, origin, goal = (np.concatenate([queued[:, a], inbox[:, b]]) for a, b in columns)
         number, first = np.unique(number, return_index=True)
@@ -397,8 +396,8 @@ class Messages:
         """Return the messages in the mailbox of a radio that have arrived by a time (s), oldest first."""
         s, messages = self.state, []
         for k in range(int(s.mails[radio])):
-            place = (int(s.mail_head[radio]) + k) % self.section.mailbox
-            mail, real = c.Mail(*s.mail[radio, place].tolist()), s.mail_real[radio, place]
+            entry = (int(s.mail_head[radio]) + k) % self.section.mailbox
+            mail, real = c.Mail(*s.mail[radio, entry].tolist()), s.mail_real[radio, entry]
             if real[c.MAIL_ARRIVED] <= time:
                 data = decoded(s.contents[mail.number])
                 sent, arrived = float(real[c.MAIL_SENT]), float(real[c.MAIL_ARRIVED])
@@ -436,7 +435,7 @@ def frame_rows(
     `times` are the period and the airtime (s). `packet` and `values` are those of a message. `accepted`: how many
     frames were accepted, and how many messages they make; the numbers of these follow that of `packet`.
     """
-    period, taken = times
+    period, airtime = times
     for f in frames:
         numbered = 0
         for i in range(len(chances)):
@@ -454,7 +453,7 @@ def frame_rows(
                 packet[NUMBER] += 1
                 values[SENT_TIME] = f * period
             a.counts[FORGED, i] += 1
-            put_mail(a, i, packet, values, f * period + taken)
+            put_mail(a, i, packet, values, f * period + airtime)
 
 
 accept_frames = routine(frame_rows)

@@ -36,16 +36,16 @@ class Pieces(NamedTuple):
     bridges: Ints  # (b, 2) links with the same effect, the lower radio first, ascending
 
 
-def find_entry(start: Any, peer: Any, row: int, wanted: int) -> int:
+def find_entry(start: Any, peer: Any, row: int, number: int) -> int:
     """Return the index of a peer in a row whose peers ascend, -1 if it is not there."""
     low, high = start[row], start[row + 1]
     while low < high:
         middle = (low + high) // 2
-        if peer[middle] < wanted:
+        if peer[middle] < number:
             low = middle + 1
         else:
             high = middle
-    if low < start[row + 1] and peer[low] == wanted:
+    if low < start[row + 1] and peer[low] == number:
         return int(low)
     return -1
 

@@ -469,7 +469,7 @@ def enqueue(r: Rules, a: PacketTables, e: Events, i: int, packet: Any, values: A
     return True
 
 
-def known(a: PacketTables, i: int, number: int) -> bool:
+def received_before(a: PacketTables, i: int, number: int) -> bool:
     """Return whether a radio has received a message before; it has now."""
     room = a.seen.shape[1]
     for k in range(min(room, a.whole[SEEN, i])):
@@ -554,13 +554,13 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, 
             return
         # the other radio of this vehicle takes it: no transmission
         values = a.queue_real[i, a.head[i]]
-        taken = packet.copy()
+        passed = packet.copy()
         drop_head(a, i)
-        if taken[GOAL] == hop:
-            if not known(a, hop, taken[NUMBER]):
-                deliver(a, hop, taken, values, now * r.slot)
+        if passed[GOAL] == hop:
+            if not received_before(a, hop, passed[NUMBER]):
+                deliver(a, hop, passed, values, now * r.slot)
         else:
-            enqueue(r, a, e, hop, taken, values, now)
+            enqueue(r, a, e, hop, passed, values, now)
     w[PHASE, i], w[UNTIL, i] = IDLE, NEVER
     schedule(e, a, i)
 

@@ -11,9 +11,10 @@ that sends and hears beacons.
 
 import json
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Len
 
 from paddock.compute.kernel import CompiledKernels, fields
 from paddock.compute.neighbours import NeighbourSpec
@@ -40,7 +41,7 @@ from paddock.radio.packets.queues import (
     Rules,
 )
 from paddock.scenario.radio_types import LONGEST, MessagesSection
-from paddock.world.parts import RADIO, array, count, fresh, mapping, part, plain, value
+from paddock.world.parts import RADIO, array, count, fresh, mapping, part, value
 
 MOST_BYTES = 1 << 16  # of one message
 RAW, TEXT = 0, 1  # how contents were given
@@ -67,33 +68,6 @@ def encoded(data: Any) -> tuple[bytes, list[float]]:
 def decoded(content: bytes) -> Any:
     """Return the contents that `encoded` was given."""
     return content[1:] if content[0] == RAW else json.loads(content[1:])
-
-
-def contents_tree(contents: dict[int, bytes]) -> list[Any]:
-    """Return contents by number as arrays: numbers, lengths and all bytes."""
-    ordered = [contents[number] for number in sorted(contents)]
-    lengths = np.array([len(content) for content in ordered], np.int64)
-    return [np.array(sorted(contents), np.int64), lengths, np.frombuffer(b"".join(ordered), np.uint8)]
-
-
-def contents_of(tree: Any) -> dict[int, bytes]:
-    """Return the contents of a tree by their numbers; PaddockError for those that are not valid."""
-    numbers, lengths, joined = (np.asarray(values) for values in tree)
-    if numbers.dtype != np.int64 or lengths.dtype != np.int64 or joined.dtype != np.uint8:
-        raise PaddockError("contents are not arrays of whole numbers and bytes")
-    valid = lengths.shape == numbers.shape and bool(((lengths >= 1) & (lengths <= MOST_BYTES + 1)).all())
-    if numbers.ndim != 1 or not valid or int(lengths.sum()) != joined.size or (np.diff(numbers) <= 0).any():
-        raise PaddockError("contents have other lengths than stated")
-    every, ends = joined.tobytes(), np.cumsum(lengths).tolist()
-    contents = {
-        number: every[end - size : end]
-        for number, end, size in zip(numbers.tolist(), ends, lengths.tolist(), strict=True)
-    }
-    for content in contents.values():
-        if content[0] not in (RAW, TEXT):
-            raise PaddockError("contents are neither bytes nor JSON")
-        decoded(content)
-    return contents
 
 
 LATEST = 1.0  # s that a radio may wait before it contends with a packet
@@ -139,7 +113,7 @@ class PacketState:
     inbox_real: Floats = array("f8", "inbox", c.IN_REAL)
     numbers: Ints = array("i8", "packet", low=-c.MOST_COUNTED, high=-1)  # of packets of services: -1, -2, ...
     values: Floats = array("f8", "packet", "width")  # their numbers
-    contents: dict[int, bytes] = plain(dict, contents_tree, contents_of)  # of messages
+    contents: dict[int, bytes] = mapping(int, Annotated[bytes, Len(1, MOST_BYTES + 1)])  # of messages
     senders: dict[int, str] = mapping(int, str)  # of messages whose senders have been removed
     services: Ints = array("i8", 3, len(SERVICES), low=0, high=MOST_SERVED)  # packets sent, delivered, dropped
     placed: Floats = array("f8", PLACED_ROWS, RADIO)  # radios at the last update of the links, rows PLACED
@@ -170,13 +144,108 @@ class PacketState:
         _refuse_unless(
             (np.diff(self.numbers) < 0).all() and (self.numbers >= -self.served).all(), "numbers of services"
         )
-        used = used_numbers(self)
+        for content in self.contents.values():
+            _refuse_unless(content[0] in (RAW, TEXT), "contents are neither bytes nor JSON")
+            decoded(content)
+        used = self.used_numbers()
         _refuse_unless(np.isin(used[used < 0], self.numbers).all(), "a packet of a service has no contents")
         _refuse_unless(self.contents.keys() >= set(used[used > 0].tolist()), "a message has no contents")
         numbered = all(0 < number <= self.number for number in self.contents)
         _refuse_unless(numbered, "contents are of no message")
-        _refuse_unless(self.senders.keys() >= orphans(self), "a removed sender has no name")
+        _refuse_unless(self.senders.keys() >= self.orphans(), "a removed sender has no name")
         _refuse_unless(all(0 < len(name) <= LONGEST_NAME for name in self.senders.values()), "a name is not valid")
+
+    def make_room(self) -> None:
+        """Give the inbox the room that compiled code needs."""
+        room, used = inbox_room(self.n), self.arrived
+        if len(self.inbox) != room:
+            inbox, real = np.zeros((room, c.IN_WHOLE), np.int64), np.zeros((room, c.IN_REAL))
+            inbox[:used], real[:used] = self.inbox[:used], self.inbox_real[:used]
+            self.inbox, self.inbox_real = inbox, real
+
+    def reset_radios(self, window: int, now: int = 0) -> None:
+        """End all transmissions: radios with packets contend again after slot `now`."""
+        w, waits = self.whole, self.queued > 0
+        w[[c.SIGNALS, c.SENSED, c.REPLY]] = 0
+        w[[c.UNTIL, c.REPLY_AT]] = c.NEVER
+        w[[c.LOCK, c.REPLY_TO]] = -1
+        w[[c.LOCKED_AT, c.PART]] = 0
+        w[c.WINDOW] = window
+        self.real[: c.ON_AIR] = 0.0
+        w[c.PHASE], w[c.LEFT] = np.where(waits, c.WAITS, c.IDLE), -1
+        w[c.UNTIL] = np.where(waits, now + 1, c.NEVER)
+
+    def used_numbers(self) -> Ints:
+        """Return the numbers of messages and of packets of services that are queued, in a mailbox or in the inbox."""
+        queued = self.queue[live(self.head, self.queued, self.queue)][:, c.NUMBER]
+        mailed = self.mail[live(self.mail_head, self.mails, self.mail)][:, c.MAIL_NUMBER]
+        every = np.unique(np.concatenate([queued, mailed, self.inbox[: self.arrived, c.IN_NUMBER]]))
+        return np.asarray(every[every != 0])
+
+    def orphans(self) -> set[int]:
+        """Return the numbers of messages in queues and mailboxes whose senders have been removed."""
+        queued = self.queue[live(self.head, self.queued, self.queue)]
+        mailed = self.mail[live(self.mail_head, self.mails, self.mail)]
+        gone = queued[queued[:, c.ORIGIN] < 0][:, c.NUMBER], mailed[mailed[:, c.MAIL_ORIGIN] < 0][:, c.MAIL_NUMBER]
+        return set(np.concatenate(gone).tolist())
+
+    def discard_unused(self) -> None:
+        """Discard contents of packets and messages, and names of senders, that are in no queue, mailbox or inbox."""
+        used = self.used_numbers()
+        kept = np.isin(self.numbers, used)
+        self.numbers, self.values = self.numbers[kept], self.values[kept]
+        messages = set(used.tolist())
+        self.contents = {number: content for number, content in self.contents.items() if number in messages}
+        self.senders = {number: name for number, name in self.senders.items() if number in messages}
+
+    def drop_removed(self, gone: Any) -> dict[int, int]:
+        """Drop the packets of radios that are about to be removed (`gone`, a mask), and those that go to them.
+
+        A message that has left its sender travels on; packets of services from removed radios are dropped. Counts of
+        removed radios are kept. Return the sender of each such message, by its number.
+        """
+        at = live(self.head, self.queued, self.queue)
+        packets, real, row = self.queue[at], self.queue_real[at], at[0]
+        self.removed += self.counts[:, gone].sum(axis=1)
+        self.removed[c.LOST] += int((gone[row] & (packets[:, c.KIND] != c.BEACON)).sum())
+        mailed = live(self.mail_head, self.mails, self.mail)
+        mails = self.mail[mailed][~gone[mailed[0]]]
+        data = packets[~gone[row] & (packets[:, c.KIND] == c.DATA)]
+        numbers = np.concatenate([data[:, c.NUMBER], mails[:, c.MAIL_NUMBER]])
+        origins = np.concatenate([data[:, c.ORIGIN], mails[:, c.MAIL_ORIGIN]])
+        removed = (origins >= 0) & gone[origins]
+        from_gone, to_gone = (gone[packets[:, k]] & (packets[:, k] >= 0) for k in (c.ORIGIN, c.GOAL))
+        lost = to_gone | (from_gone & (packets[:, c.KIND] != c.DATA))
+        np.add.at(self.counts[c.NO_ROUTE], row[lost & ~gone[row]], 1)
+        kept = ~lost & ~gone[row]
+        self._refill(row[kept], packets[kept], real[kept])
+        used = slice(self.arrived)
+        stays = ~gone[self.inbox[used, c.IN_RECEIVER]] & ~gone[self.inbox[used, c.IN_ORIGIN]]
+        arrivals, times = self.inbox[used][stays], self.inbox_real[used][stays]
+        self.inbox[:], self.inbox_real[:], self.arrived = 0, 0.0, len(arrivals)
+        self.inbox[: len(arrivals)], self.inbox_real[: len(arrivals)] = arrivals, times
+        return dict(zip(numbers[removed].tolist(), origins[removed].tolist(), strict=True))
+
+    def _refill(self, row: Ints, packets: Ints, real: Floats) -> None:
+        """Replace all queues by these packets of rows in ascending order."""
+        self.queue[:], self.queue_real[:], self.head[:] = 0, 0.0, 0
+        self.queued[:] = np.bincount(row, minlength=self.n)
+        at = live(self.head, self.queued, self.queue)
+        self.queue[at], self.queue_real[at] = packets, real
+
+    def silence(self, radios: Ints, window: int) -> None:
+        """End what radios transmit and receive, before the links change; packets in their queues are lost."""
+        row, entry = live(self.head, self.queued, self.queue)
+        kinds = self.queue[row, entry, c.KIND]
+        lost = np.bincount(row[kinds != c.BEACON], minlength=self.n)
+        self.counts[c.LOST, radios] += lost[radios]
+        counters = self.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios]
+        self.queued[radios], self.head[radios] = 0, 0
+        idle = np.array([c.RadioRow._field_defaults[name] for name in c.RadioRow._fields])
+        self.whole[:, radios] = idle[:, None]
+        self.whole[c.WINDOW, radios] = window
+        self.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios] = counters
+        self.real[: c.ON_AIR, radios] = 0.0
 
 
 LONGEST_NAME = 1000  # of a vehicle
@@ -197,36 +266,14 @@ def new_packets(n: int, section: MessagesSection, slot: int = 0) -> PacketState:
     sizes = {"queue": section.queue, "mailbox": section.mailbox, "neighbour": neighbours}
     made = fresh(PacketState, radio=n, **sizes, room=section.queue + 1, mail_room=section.mailbox + 1)
     made.n = n
-    make_room(made)
-    reset_radios(made, section.window[0], slot)
+    made.make_room()
+    made.reset_radios(section.window[0], slot)
     return made
 
 
 def inbox_room(n: int) -> int:
     """Return the size of the inbox of n radios."""
     return max(LEAST_INBOX, PER_RADIO * n)
-
-
-def make_room(state: PacketState) -> None:
-    """Give the inbox the room that compiled code needs."""
-    room, used = inbox_room(state.n), state.arrived
-    if len(state.inbox) != room:
-        inbox, real = np.zeros((room, c.IN_WHOLE), np.int64), np.zeros((room, c.IN_REAL))
-        inbox[:used], real[:used] = state.inbox[:used], state.inbox_real[:used]
-        state.inbox, state.inbox_real = inbox, real
-
-
-def reset_radios(state: PacketState, window: int, now: int = 0) -> None:
-    """End all transmissions: radios with packets contend again after slot `now`."""
-    w, waits = state.whole, state.queued > 0
-    w[[c.SIGNALS, c.SENSED, c.REPLY]] = 0
-    w[[c.UNTIL, c.REPLY_AT]] = c.NEVER
-    w[[c.LOCK, c.REPLY_TO]] = -1
-    w[[c.LOCKED_AT, c.PART]] = 0
-    w[c.WINDOW] = window
-    state.real[: c.ON_AIR] = 0.0
-    w[c.PHASE], w[c.LEFT] = np.where(waits, c.WAITS, c.IDLE), -1
-    w[c.UNTIL] = np.where(waits, now + 1, c.NEVER)
 
 
 # rings ----------------------------------------------------------------------------------------------------------------
@@ -237,87 +284,6 @@ def live(head: Ints, queued: Ints, ring: Any) -> tuple[Ints, Ints]:
     row = np.repeat(np.arange(len(queued)), queued)
     nth = np.arange(len(row)) - np.repeat(np.cumsum(queued) - queued, queued)
     return row, (head[row] + nth) % max(ring.shape[1], 1)
-
-
-def used_numbers(state: PacketState) -> Ints:
-    """Return the numbers of messages and of packets of services that are queued, in a mailbox or in the inbox."""
-    queued = state.queue[live(state.head, state.queued, state.queue)][:, c.NUMBER]
-    mailed = state.mail[live(state.mail_head, state.mails, state.mail)][:, c.MAIL_NUMBER]
-    every = np.unique(np.concatenate([queued, mailed, state.inbox[: state.arrived, c.IN_NUMBER]]))
-    return np.asarray(every[every != 0])
-
-
-def orphans(state: PacketState) -> set[int]:
-    """Return the numbers of messages in queues and mailboxes whose senders have been removed."""
-    queued = state.queue[live(state.head, state.queued, state.queue)]
-    mailed = state.mail[live(state.mail_head, state.mails, state.mail)]
-    gone = queued[queued[:, c.ORIGIN] < 0][:, c.NUMBER], mailed[mailed[:, c.MAIL_ORIGIN] < 0][:, c.MAIL_NUMBER]
-    return set(np.concatenate(gone).tolist())
-
-
-def discard_unused(state: PacketState) -> None:
-    """Discard contents of packets and messages, and names of senders, that are in no queue, mailbox or inbox."""
-    used = used_numbers(state)
-    kept = np.isin(state.numbers, used)
-    state.numbers, state.values = state.numbers[kept], state.values[kept]
-    messages = set(used.tolist())
-    state.contents = {number: content for number, content in state.contents.items() if number in messages}
-    state.senders = {number: name for number, name in state.senders.items() if number in messages}
-
-
-# removal of radios ----------------------------------------------------------------------------------------------------
-
-
-def drop_removed(state: PacketState, gone: Any) -> dict[int, int]:
-    """Drop the packets of radios that are about to be removed (`gone`, a mask), and those that go to them.
-
-    A message that has left its sender travels on; packets of services from removed radios are dropped. Counts of
-    removed radios are kept. Return the sender of each such message, by its number.
-    """
-    at = live(state.head, state.queued, state.queue)
-    packets, real, row = state.queue[at], state.queue_real[at], at[0]
-    state.removed += state.counts[:, gone].sum(axis=1)
-    state.removed[c.LOST] += int((gone[row] & (packets[:, c.KIND] != c.BEACON)).sum())
-    mailed = live(state.mail_head, state.mails, state.mail)
-    mails = state.mail[mailed][~gone[mailed[0]]]
-    data = packets[~gone[row] & (packets[:, c.KIND] == c.DATA)]
-    numbers = np.concatenate([data[:, c.NUMBER], mails[:, c.MAIL_NUMBER]])
-    origins = np.concatenate([data[:, c.ORIGIN], mails[:, c.MAIL_ORIGIN]])
-    removed = (origins >= 0) & gone[origins]
-    from_gone, to_gone = (gone[packets[:, k]] & (packets[:, k] >= 0) for k in (c.ORIGIN, c.GOAL))
-    lost = to_gone | (from_gone & (packets[:, c.KIND] != c.DATA))
-    np.add.at(state.counts[c.NO_ROUTE], row[lost & ~gone[row]], 1)
-    kept = ~lost & ~gone[row]
-    _refill(state, row[kept], packets[kept], real[kept])
-    used = slice(state.arrived)
-    stays = ~gone[state.inbox[used, c.IN_RECEIVER]] & ~gone[state.inbox[used, c.IN_ORIGIN]]
-    arrivals, times = state.inbox[used][stays], state.inbox_real[used][stays]
-    state.inbox[:], state.inbox_real[:], state.arrived = 0, 0.0, len(arrivals)
-    state.inbox[: len(arrivals)], state.inbox_real[: len(arrivals)] = arrivals, times
-    return dict(zip(numbers[removed].tolist(), origins[removed].tolist(), strict=True))
-
-
-def _refill(state: PacketState, row: Ints, packets: Ints, real: Floats) -> None:
-    """Replace all queues by these packets of rows in ascending order."""
-    state.queue[:], state.queue_real[:], state.head[:] = 0, 0.0, 0
-    state.queued[:] = np.bincount(row, minlength=state.n)
-    at = live(state.head, state.queued, state.queue)
-    state.queue[at], state.queue_real[at] = packets, real
-
-
-def silence(state: PacketState, radios: Ints, window: int) -> None:
-    """End what radios transmit and receive, before the links change; packets in their queues are lost."""
-    row, place = live(state.head, state.queued, state.queue)
-    kinds = state.queue[row, place, c.KIND]
-    lost = np.bincount(row[kinds != c.BEACON], minlength=state.n)
-    state.counts[c.LOST, radios] += lost[radios]
-    kept = state.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios]
-    state.queued[radios], state.head[radios] = 0, 0
-    idle = np.array([c.RadioRow._field_defaults[name] for name in c.RadioRow._fields])
-    state.whole[:, radios] = idle[:, None]
-    state.whole[c.WINDOW, radios] = window
-    state.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios] = kept
-    state.real[: c.ON_AIR, radios] = 0.0
 
 
 # checks with the run --------------------------------------------------------------------------------------------------
@@ -347,13 +313,13 @@ def check_times(
     w, first = state.whole, state.queue[np.arange(state.n), state.head]
     phase, until, due = w[c.PHASE], w[c.UNTIL], w[c.REPLY_AT]
     on_air = (phase == c.SENDS) | (phase == c.LISTENS)
-    taken = devices.overhead + (first[:, c.HEADER] + first[:, c.BITS]) / devices.bit_rate
+    airtimes = devices.overhead + (first[:, c.HEADER] + first[:, c.BITS]) / devices.bit_rate
     replies = _slots(devices.overhead + rules.ack_bits / devices.bit_rate, rules.slot)
     longest = max(int(replies.max(initial=1)), 1) + rules.sifs + 2
     later = int(_slots(LATEST, rules.slot)) + 1
     idle = np.where(links.denied[REPEATS] == OPEN, np.maximum(w[c.LEFT], 0), HORIZON)  # with bursts, over many slots
     waits = np.where(w[c.LEFT] < 0, later, rules.difs + idle) + 1
-    last = now + np.select([phase == c.SENDS, phase == c.LISTENS], [_slots(taken, rules.slot) + 1, longest], waits)
+    last = now + np.select([phase == c.SENDS, phase == c.LISTENS], [_slots(airtimes, rules.slot) + 1, longest], waits)
     pauses = (phase == c.WAITS) & (until == c.NEVER) & (w[c.LEFT] >= 0)
     valid = np.where(phase == c.IDLE, until == c.NEVER, pauses | ((until > earliest) & (until <= last)))
     valid &= np.where(w[c.REPLY] == c.NO_REPLY, due == c.NEVER, (due > earliest) & (due <= now + longest))

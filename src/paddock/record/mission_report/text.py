@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from math import atan2, ceil, degrees, floor, hypot, isfinite, pi
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 from paddock.planning.exchange import to_places
@@ -96,25 +95,34 @@ def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
 
 def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
     """Return `uav[0] and uav[2] come closest: 12 m at 8:15 (...).`; empty if separation is kept."""
-    near, kept = metrics.separation, setup.separation
-    if near is None or (kept is not None and near.distance >= kept[0]):
+    near, minimum = metrics.separation, setup.separation
+    if near is None or (minimum is not None and near.distance >= minimum[0]):
         return ""
     text = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
-    if kept is None:
+    if minimum is None:
         return f"{text}."
     planned = setup.problem.separation is not None
     why = "the plan cannot keep" if planned else "in the plan, which does not separate heights; in flight they keep"
-    return f"{text} ({why} {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation)."
+    return f"{text} ({why} {minimum[1]:g} m vertical or {minimum[0]:g} m horizontal separation)."
 
 
 def fields_covered(metrics: MissionMetrics) -> str:
-    """`fields covered: orchard 89.2 %, meadow 99.7 % (turns up to 65 m outside)`, lowest first; or nothing."""
+    """`fields covered: orchard 89.2 %, meadow 99.7 % (turns up to 65 m outside)`, lowest first; or nothing.
+
+    Where turns inside and outside were compared: `orchard 89.2 % in 4.1 km; turns outside: 99.9 % in 5.2 km`.
+    """
     fields = sorted(
-        (task.covered, task.name, task.outside or 0.0) for task in metrics.tasks if task.covered is not None
+        (task.covered, task.name, task.outside or 0.0, task.alternative)
+        for task in metrics.tasks
+        if task.covered is not None
     )
-    shares = [f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %" for share, name, _ in fields]
-    beyond = [f" (turns up to {way:.0f} m outside)" if way >= 1.0 else "" for *_, way in fields]
-    return f"fields covered: {', '.join(map(add, shares, beyond))}" if fields else ""
+    shares = [
+        f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %"
+        + (f" (turns up to {way:.0f} m outside)" if way >= 1.0 else "")
+        + (f" in {alternative}" if alternative else "")
+        for share, name, way, alternative in fields
+    ]
+    return f"fields covered: {', '.join(shares)}" if fields else ""
 
 
 OBJECTIVES = {"total": "total distance", "makespan": "time until all vehicles are back"}
@@ -168,8 +176,8 @@ def settings(scenario: Scenario, setup: MissionSetup) -> list[tuple[str, str]]:
     """Return names and values of the settings."""
     assert scenario.mission is not None
     apart, origin = setup.separation, origin_of(scenario)
-    kept = "none" if apart is None else f"{apart[0]:g} m horizontal or {apart[1]:g} m vertical, in flight"
-    rows = [("range kept in reserve", f"{scenario.mission.reserve:,.0f} m"), ("separation", kept)]
+    minimum = "none" if apart is None else f"{apart[0]:g} m horizontal or {apart[1]:g} m vertical, in flight"
+    rows = [("range kept in reserve", f"{scenario.mission.reserve:,.0f} m"), ("separation", minimum)]
     if origin is not None:
         where = f"{latitude(origin.latitude_deg)}, {longitude(origin.longitude_deg)}, {origin.height_m:g} m"
         rows.append(("origin", where))

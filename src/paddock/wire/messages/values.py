@@ -59,7 +59,9 @@ class sending:  # noqa: N801 - reads as `with sending("request"):`
         if isinstance(error, WireError):  # the receiver's checks
             raise InvalidValueError(str(error)) from error
         if isinstance(error, UNSENDABLE) and not isinstance(error, PaddockError):
-            raise InvalidValueError(f"this {self._what} cannot be sent: {error}") from error
+            raise InvalidValueError(
+                f"this {self._what} cannot be sent: its arguments do not fit its message"
+            ) from error
 
 
 class Codec(Generic[V, M]):
@@ -122,7 +124,7 @@ class Oneof:
         return self._codecs[field].value(getattr(message, field))
 
 
-LOWEST = {"pace": 0.0, "rate": 0.0, "heartbeat": 0.0}  # limits of numbers, by the names of their fields
+LOWEST = {"pace": 0.0, "rate": 0.0, "heartbeat": 0.0, "timeout": 0.0}  # limits of numbers, by the names of their fields
 
 
 def fields_of(message: Message, names: Iterable[str]) -> dict[str, Any]:

@@ -65,9 +65,13 @@ class WorldOperations(Protocol):
 
     @entry("read", rpc=True, slow=True)
     def series(
-        self, target: a.Target, columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"]
+        self,
+        target: a.Target,
+        columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"],
+        start: Annotated[a.Finite | None, "s; null: from the beginning"] = None,
+        end: Annotated[a.Finite | None, "s, exclusive; null: to the end"] = None,
     ) -> r.SeriesTree:
-        """Return columns of a vehicle over a whole recording. A live simulation refuses."""
+        """Return columns of a vehicle over a recording, or over a part of it. A live simulation refuses."""
 
     @entry("fact")
     def parameter(self, target: str, name: str) -> Any:
@@ -95,7 +99,7 @@ class WorldOperations(Protocol):
 
     # markers and frames ----------------------------------------------------------------------------------------------
 
-    @entry("command", rpc=True, zmq="PutMarkers", client=None)
+    @entry("command", rpc=True, zmq="MarkerArray", client=None)
     def put_markers(
         self,
         markers: Annotated[
@@ -108,7 +112,7 @@ class WorldOperations(Protocol):
     ) -> None:
         """Show markers (ENU, m) in place of those with the same namespace and id; all or none."""
 
-    @entry("command", rpc=True, zmq="DeleteMarkers, ClearMarkers", client=None)
+    @entry("command", rpc=True, zmq="ClearMarkers, DeleteMarkers", client=None)
     def delete_markers(
         self,
         namespace: Annotated[str | None, a.InRpc("namespace", a.Namespace), "null: all markers"] = None,
@@ -156,8 +160,8 @@ class WorldOperations(Protocol):
     @entry("change", zmq="Call", client="world.frames.set", example={"name": "mast", "position": [0, 0, 1]})
     def set_frame(
         self,
-        name: str,
-        parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
+        name: a.Text,
+        parent: Annotated[a.Text, "`world`, a vehicle or a frame"] = "world",
         position: Annotated[a.Numbers, a.ErrorText("position must be a list of numbers"), "m"] = ORIGIN,
         quaternion: Annotated[a.Numbers, a.ErrorText("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
         moving: bool = False,
