@@ -114,8 +114,8 @@ class MessageStage:
         self._linked = -1  # tick of the links in use, -1: none
         self._routed = False  # whether the routes are those of the links
         self._phases = np.zeros(0)  # periods of beacons
-        self._numbers, self._starts = np.zeros(0), np.zeros(0)  # of their present periods, and the ticks of their begin
-        self._offsets = np.zeros(0)  # ticks, of beacons in their present period
+        self._numbers = np.zeros(0)  # of their present periods
+        self._beacons, self._later = np.zeros(0), np.zeros(0)  # ticks of their beacons, and ticks after those
         # of packets of programs, by their numbers: where they go, and what they contain. It stays in this process, so
         # that it is lost with a reset or restore
         self._contents: dict[int, tuple[deque[Any], Any]] = {}
@@ -175,10 +175,10 @@ class MessageStage:
                 self._run, self._contents = radio.world.state, {}
                 self._follow_state()
         self._phases = draw_uniforms(radio.world.seed, streams, PHASE_PURPOSE, 1)[:, 0]
-        self._numbers, self._starts, self._offsets = np.zeros((3, len(streams)))
+        self._numbers, self._beacons, self._later = np.zeros((3, len(streams)))
         if self.beacons_per_tick:
             numbers = turns_by(radio.world.clock.tick, self.beacons_per_tick, self._phases)
-            self._draw_offsets(radios, np.arange(len(streams)), numbers)
+            self._draw_beacons(radios, np.arange(len(streams)), numbers)
         return radio
 
     def _follow_radios(self) -> None:
@@ -203,12 +203,14 @@ class MessageStage:
         now, step = radio.world.clock.tick / self.rate, 1.0 / self.rate
         check_times(radio.state.packets, messages.rules, messages.devices, messages.links, now, step)
 
-    def _draw_offsets(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
-        """Draw the offsets of the beacons of radios in their periods of these numbers."""
+    def _draw_beacons(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
+        """Draw when radios send their beacons of their periods of these numbers: at a random offset from its begin."""
         keys = radios.streams[rows], JITTER_PURPOSE, numbers.astype(np.int64)
         drawn, _ = vectorised(uniforms)(signed(self._radio.world.seed), *keys)
-        self._numbers[rows], self._offsets[rows] = numbers, JITTER / self.beacons_per_tick * drawn
-        self._starts[rows] = turn_ticks(numbers, self.beacons_per_tick, self._phases[rows])
+        offsets = JITTER / self.beacons_per_tick * drawn
+        whole = np.floor(offsets)
+        self._numbers[rows], self._later[rows] = numbers, offsets - whole
+        self._beacons[rows] = turn_ticks(numbers, self.beacons_per_tick, self._phases[rows]) + whole
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
@@ -261,15 +263,14 @@ class MessageStage:
         numbers = turns_by(tick, self.beacons_per_tick, self._phases)
         begun = np.flatnonzero(numbers != self._numbers)
         if len(begun):
-            self._draw_offsets(radios, begun, numbers[begun])
-        whole = np.floor(self._offsets)
-        due, later = (whole == tick - self._starts) & ~self._radio.state.silent, (self._offsets - whole) / self.rate
+            self._draw_beacons(radios, begun, numbers[begun])
+        due = np.flatnonzero(self._beacons == tick)
+        due = due[(radios.slot[due] == 0) & ~self._radio.state.silent[due]]
         for part in radios.parts:
-            first = part.first_radios(np.arange(part.n))
-            rows = np.flatnonzero(due[first])
-            if len(rows):
-                states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, rows].T)
-                self.messages.beacon(first[rows], states, tick / self.rate, later[first[rows]])
+            own, places = part.vehicles(due)
+            if len(own):
+                states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, places].T)
+                self.messages.beacon(due[own], states, tick / self.rate, self._later[due[own]] / self.rate)
 
     # network ---------------------------------------------------------------------------------------------------------
 
@@ -313,7 +314,8 @@ class MessageStage:
         messages = Messages(section, self._radio.world.seed)
         messages.begin(devices_of(radio.roster.radios, section))
         paths = self.channel_links()
-        messages.relink(paths._replace(bursts=paths.bursts.copy()), self._graph())  # the next update uses it again
+        kept = paths._replace(table=paths.table.copy(), bursts=paths.bursts.copy())  # the next update uses them again
+        messages.relink(kept, self._graph())
         return messages
 
     # actions ---------------------------------------------------------------------------------------------------------
