@@ -201,7 +201,7 @@ class LinkBudget(NamedTuple):
     sinr: float  # dB, of received power over noise, interference and jamming
     needed: float  # dB, least SINR of a usable link
     ber: float  # at this SINR
-    per: float  # of packets, which bursts of a jammer hit or miss, and which collide
+    per: float  # of packets, which bursts of a jammer hit or miss, and which collide; 1 while the link is down
     capacity: float  # bit/s, Shannon, at this SINR
     up: bool  # at the last update
     outside: float = 0.0  # dB lost outside the receiver's band, where it cannot decode the transmitter

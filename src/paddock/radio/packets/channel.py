@@ -129,13 +129,33 @@ def settle(w: Any, real: Any, e: Events, d: Devices, i: int, now: int) -> None:
     real[LOG_OK, i] += bits * min(bit, real[LOCK_BIT, i])
 
 
-def reception(paths: ChannelLinks, i: int, link: int, power: float) -> tuple[float, float, bool]:
-    """Return floor (mW), logarithm of a bit's survival there, and whether receiver i decodes a link of some power (mW).
+def decodes(paths: ChannelLinks, i: int, j: int, link: int) -> bool:
+    """Return whether receiver i decodes transmitter j over a link.
 
-    The floor is noise, jamming and background, without bursts and collisions. Links of transmitters that are always
-    denied the channel are down, but what they have begun to send, and their acknowledgements, are decoded.
+    Links of transmitters that are always denied the channel are down, but what they have begun to send, and their
+    acknowledgements, are decoded; so are packets between bursts.
     """
-    table, ratio, load, decodes = paths.table, paths.sinr[link], 0.0, paths.up[link] != 0
+    if paths.up[link] != 0:
+        return True
+    if paths.bursts[SHARE, i] <= 0.0 and paths.denied[REPEATS, j] != CLOSED:
+        return False
+    return clear_between(paths, i, link)
+
+
+@shared_code
+def clear_between(paths: ChannelLinks, i: int, link: int) -> bool:
+    """Return whether receiver i would decode a link without bursts."""
+    _, bit = reception(paths, i, link, exp(NEPERS * paths.level[link]))
+    clear = 1.0 - exp(paths.table[COLUMN.bits, i] * bit) <= NEEDED_PER
+    return bool(clear and paths.level[link] >= paths.table[COLUMN.sensitivity, i])
+
+
+def reception(paths: ChannelLinks, i: int, link: int, power: float) -> tuple[float, float]:
+    """Return floor (mW) and logarithm of a bit's survival there, of a link of some power (mW) to receiver i.
+
+    The floor is noise, jamming and background, without bursts and collisions.
+    """
+    table, ratio, load = paths.table, paths.sinr[link], 0.0
     if paths.collisions.shape[1] > 0:
         ratio, load = paths.collisions[CALM, link], paths.collisions[LOAD, link]
     floor = power * exp(-NEPERS * ratio)
@@ -145,16 +165,7 @@ def reception(paths: ChannelLinks, i: int, link: int, power: float) -> tuple[flo
         floor = max(floor - paths.bursts[BURST, i] * paths.bursts[SHARE, i], 1e-300)
     if burst or lost >= SATURATED:
         bit = bit_survival(int(table[COLUMN.modulation, i]), power / floor * table[COLUMN.spread, i])
-    return floor, bit, decodes
-
-
-@shared_code
-def decodes_between(paths: ChannelLinks, i: int, j: int, link: int, bit: float) -> bool:
-    """Return whether i decodes j over a link that is down: between bursts, or because j is denied the channel."""
-    if paths.bursts[SHARE, i] <= 0.0 and paths.denied[REPEATS, j] != CLOSED:
-        return False
-    clear = 1.0 - exp(paths.table[COLUMN.bits, i] * bit) <= NEEDED_PER
-    return bool(clear and paths.level[link] >= paths.table[COLUMN.sensitivity, i])
+    return floor, bit
 
 
 def find_link(paths: ChannelLinks, j: int, i: int) -> int:
@@ -176,7 +187,7 @@ def add_power(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Eve
         w[SIGNALS, i] += 1
         if power < 0.0:
             w[SENSED, i] += 1
-            if w[SENSED, i] == 1:
+            if w[SENSED, i] == 1 and w[PHASE, i] == WAITS:
                 pause(paths.denied, w, e, i, now)
 
 
@@ -190,12 +201,12 @@ def lock_receivers(paths: ChannelLinks, a: PacketTables, j: int, now: int) -> No
         power = absolute(powers[entry])
         if link < 0 or w[PHASE, i] == SENDS or w[REPLY, i] == REPLIES:
             continue
-        if w[LOCK, i] < 0 or (w[LOCKED_AT, i] == now and power > real[LOCK_POWER, i]):
-            floor, bit, decodes = reception(paths, i, link, power)
-            if decodes or decodes_between(paths, i, j, link, bit):
-                w[LOCK, i], w[LOCKED_AT, i], w[PART, i] = j, now, now
-                real[LOCK_POWER, i], real[LOCK_FLOOR, i] = power, floor
-                real[LOCK_BIT, i], real[LOG_OK, i] = bit, 0.0
+        free = w[LOCK, i] < 0 or (w[LOCKED_AT, i] == now and power > real[LOCK_POWER, i])
+        if free and decodes(paths, i, j, link):
+            floor, bit = reception(paths, i, link, power)
+            w[LOCK, i], w[LOCKED_AT, i], w[PART, i] = j, now, now
+            real[LOCK_POWER, i], real[LOCK_FLOOR, i] = power, floor
+            real[LOCK_BIT, i], real[LOG_OK, i] = bit, 0.0
 
 
 @shared_code
@@ -266,7 +277,7 @@ def remove_power(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: 
             real[ENERGY, i] = 0.0  # no remainder of rounding
         if power < 0.0:
             w[SENSED, i] -= 1
-            if w[SENSED, i] == 0:
+            if w[SENSED, i] == 0 and w[PHASE, i] == WAITS:
                 resume(r.difs, paths.denied, w, e, i, now)
     return received
 
@@ -283,7 +294,7 @@ def survives_alone(
     j, i, entry = ends
     link: Any = int64(links[entry])
     power, airtime = absolute(powers[entry]), bits / d.bit_rate[j]
-    floor, bit, _ = reception(paths, i, link, power)
+    floor, bit = reception(paths, i, link, power)
     chance = exp(bits * bit)
     if paths.load.size > 0 or paths.bursts[SHARE, i] > 0.0:
         times = end - airtime, end, airtime
@@ -299,15 +310,12 @@ def received_alone(
 
     It ends at a time (s).
     """
-    peers, powers, links = paths.entries["peer"], paths.entries["power"], paths.entries["link"]
+    peers, links = paths.entries["peer"], paths.entries["link"]
     received = 0
     for entry in range(paths.first[j], paths.last[j]):
         i: Any = int64(peers[entry])
         link: Any = int64(links[entry])
-        if link < 0:
-            continue
-        _, bit, decodes = reception(paths, i, link, absolute(powers[entry]))
-        if decodes or decodes_between(paths, i, j, link, bit):
+        if link >= 0 and decodes(paths, i, j, link):
             if survives_alone(r, d, paths, a, (j, i, entry), bits, end):
                 e.received[received] = i
                 received += 1
@@ -356,15 +364,13 @@ def _relink(r: Rules, paths: ChannelLinks, denied: Any, a: PacketTables, e: Even
         j = w[LOCK, i]
         if j < 0:
             continue
-        decodes, entry = False, find_link(paths, j, i)
-        if entry >= 0:
-            link: Any = int64(links[entry])
+        entry = find_link(paths, j, i)
+        link: Any = int64(links[entry]) if entry >= 0 else -1
+        if link >= 0 and decodes(paths, i, j, link):
             power = absolute(powers[entry])
-            floor, bit, decodes = reception(paths, i, link, power)
-            decodes = decodes or decodes_between(paths, i, j, link, bit)
-            if decodes:
-                real[LOCK_POWER, i], real[LOCK_FLOOR, i], real[LOCK_BIT, i] = power, floor, bit
-        if not decodes:
+            real[LOCK_POWER, i] = power
+            real[LOCK_FLOOR, i], real[LOCK_BIT, i] = reception(paths, i, link, power)
+        else:
             w[LOCK, i] = -1
             a.counts[DAMAGED, i] += 1
     for i in range(n):
