@@ -219,6 +219,17 @@ class LinkBudget(NamedTuple):
         """J/S, dB."""
         return self.jamming - self.received
 
+    @property
+    def problem(self) -> str:
+        """Why the link is down; empty if it is up."""
+        if self.up or self.mismatch:
+            return self.mismatch
+        if self.received < self.sensitivity:
+            return f"{self.to} receives {self.received:.1f} dBm, its sensitivity is {self.sensitivity:g} dBm"
+        if self.sinr < self.needed:
+            return f"the SINR at {self.to} is {self.sinr:.1f} dB, it needs {self.needed:.1f} dB"
+        return "it was down at the last update"
+
     def __str__(self) -> str:
         rows = [
             ("distance", self.distance, "m"),
@@ -251,7 +262,7 @@ class LinkBudget(NamedTuple):
             ("capacity", self.capacity / 1e6, "Mbit/s"),
         ]
         lines = [f"{name:<28}{_shown(value, unit)}" for name, value, unit in rows]
-        state = "up" if self.up else f"down ({self.mismatch})" if self.mismatch else "down"
+        state = "up" if self.up else f"down ({self.problem})"
         return "\n".join([f"{self.source} -> {self.to}: {state}", *lines])
 
 

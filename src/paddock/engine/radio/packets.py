@@ -83,6 +83,7 @@ def first_turn(tick: int, share: float, phases: Floats) -> int:
 PHASE_PURPOSE, JITTER_PURPOSE = 902, 909  # of a vehicle's beacons: their phase, and the offset of each
 JITTER = 0.5  # of the period of beacons: the largest offset
 PARTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
+AGAIN = 10.0  # s after which it is reported again that messages do not arrive
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
@@ -344,7 +345,35 @@ class MessageStage:
         content = json.loads(arguments["text"]) if "text" in arguments else bytes(arguments["bytes"])
         self._prepare(tick, goal != c.BROADCAST)
         options = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
-        return self.messages.send(source, goal, content, tick / self.rate, **options)
+        number = self.messages.send(source, goal, content, tick / self.rate, **options)
+        self._report_unreachable(source, goal, tick)
+        return number
+
+    def _report_unreachable(self, source: int, goal: int, tick: int) -> None:
+        """Report why a message will not arrive, by the present links; once in `AGAIN` s for the same two."""
+        labels, links = self._radio.state.packets.labels, self.messages.links
+        if goal == c.BROADCAST:
+            row = links.entries["link"][links.first[source] : links.last[source]]
+            if links.up[row[row >= 0]].any() or self.messages.n < 2:
+                return
+            apart = self._radio.roster.radios.table[:3, : self.messages.n] - links.position[:, [source]]
+            others = self.messages.devices.group != self.messages.devices.group[source]
+            if not others.any():
+                return
+            nearest = int(np.argmin(np.where(others, (apart**2).sum(axis=0), np.inf)))
+        elif min(labels[source], labels[goal]) < 0 or labels[source] == labels[goal]:
+            return
+        else:
+            nearest = goal
+        name = self._radio.name_of(source)
+        to = "no radio receives it; the nearest" if goal == c.BROADCAST else f"no route to {self._radio.name_of(goal)}"
+        for event in reversed(self.events.since()):
+            if tick - event.tick > AGAIN * self.rate:
+                break
+            if (event.kind, event.subject) == ("unreachable", name) and event.detail.startswith(to):
+                return
+        budget = self._radio.budget(source, nearest)
+        self.events.report(tick, "unreachable", name, f"{to}: {budget.problem or 'the way back is down'}")
 
     def _prepare(self, tick: int, routed: bool) -> None:
         """Let the channel use the present links, and their network where a packet needs a route."""

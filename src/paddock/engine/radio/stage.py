@@ -16,8 +16,9 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.gnss import SatelliteField
-from paddock.engine.radio.jammers import HOLD, DeceptionStage, DeniedRadios, report_jammed
+from paddock.engine.radio.jammers import DENIED, HOLD, DeceptionStage, DeniedRadios, report_jammed
 from paddock.engine.radio.links import (
+    DAMAGED,
     DamagedRows,
     count_changes,
     mute,
@@ -50,7 +51,7 @@ from paddock.radio.links.jamming import (
     started,
 )
 from paddock.radio.links.radios import COLUMN, Floats, Ints
-from paddock.radio.links.survey import RadioSurvey
+from paddock.radio.links.survey import RadioSurvey, link_budget
 from paddock.radio.links.table import BURST_ROWS, Bools, jammed_radios
 from paddock.radio.packets.network import NO_HOP, ways_to
 from paddock.radio.settings import checked_settings
@@ -58,7 +59,7 @@ from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
-from paddock.wire.radio_results import JammerView, Links, SpooferView, SurveyLimits
+from paddock.wire.radio_results import JammerView, LinkBudget, Links, SpooferView, SurveyLimits
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 
@@ -286,6 +287,21 @@ class RadioStage:
         if station not in ways:
             _, ways[station] = ways_to(self.channel.graph(), self.number_of(station))
         return bool(ways[station][source] != NO_HOP)
+
+    def budget(self, source: int, to: int) -> LinkBudget:
+        """Return the budget of the link from one radio to another at the present positions."""
+        roster, links, names = self.roster, self.links, (self.name_of(source), self.name_of(to))
+        self.locate()
+        budget = link_budget(roster.radios, roster.classes, roster.paths, links, to, source, names)
+        if self.state.silent[[to, source]].any():
+            return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
+        share, power, limit = self.denied.denial_of(roster.radios, links, source)
+        budget = budget._replace(
+            throughput=(1.0 - share) * budget.throughput, denied=share, denying=power, energy=limit
+        )
+        if share < 1.0 or budget.mismatch:
+            return budget
+        return budget._replace(up=False, per=1.0, capacity=0.0, mismatch=DENIED)
 
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
