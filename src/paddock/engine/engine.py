@@ -120,6 +120,7 @@ class Engine:
             self.publisher.forget()
         if not self._compiled:
             self._compile(progress)
+        self.radio.prepare(progress)
 
     def _add_parts(self, state: RunState) -> None:
         """Add the parts of the stages to the state of a run that begins."""

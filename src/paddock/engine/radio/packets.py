@@ -319,6 +319,17 @@ class MessageStage:
         messages.relink(kept, self._graph())
         return messages
 
+    def rehearse(self) -> None:
+        """Compile what packets need, over the present links: what is sent here is not part of the run."""
+        radios = self.fitted().roster.radios
+        messages = Messages(self.section, self._radio.world.seed)
+        messages.begin(devices_of(radios, self.section))
+        messages.relink(self.channel_links(), self._graph())
+        messages.send(0, c.BROADCAST if radios.n < 2 else 1, b"", 0.0)
+        messages.advance(0.01)
+        messages.relink(None, None, 0.01)
+        messages.forge(np.zeros(0, np.int64), (1.0, 1.0), np.zeros(radios.n), 0, None, (0, b""))
+
     # actions ---------------------------------------------------------------------------------------------------------
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,13 @@ Between updates the links stay as they are. When vehicles are added or removed, 
 (`state.with_radios`); the links of others follow with the next update.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.compute.prepare import Progress
 from paddock.engine.actions import RADIO_VERBS, PacketAction, RadioAction
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
@@ -28,6 +29,7 @@ from paddock.engine.radio.links import (
     without,
 )
 from paddock.engine.radio.packets import MessageStage
+from paddock.engine.radio.relaying import rehearse_chain
 from paddock.engine.radio.roster import RadioRoster, RadioState, is_of, new_radio_state, put_emitters, with_radios
 from paddock.engine.radio.services import HeartbeatStage, TelemetryStage, Uplink
 from paddock.engine.radio.tuning import (
@@ -51,8 +53,10 @@ from paddock.radio.links.jamming import (
     started,
 )
 from paddock.radio.links.radios import COLUMN, Floats, Ints
+from paddock.radio.links.rows import SEEN_ROWS, apply_bursts
 from paddock.radio.links.survey import RadioSurvey, link_budget
-from paddock.radio.links.table import BURST_ROWS, Bools, jammed_radios
+from paddock.radio.links.table import BURST_ROWS, Bools, find_jammed, jammed_radios
+from paddock.radio.links.update import follow
 from paddock.radio.packets.network import NO_HOP, ways_to
 from paddock.radio.settings import checked_settings
 from paddock.scenario import Scenario
@@ -101,6 +105,7 @@ class RadioStage:
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._roster: RadioRoster | None = None
         self._version = (-1, -1)  # of the roster
+        self._prepared = False
         self.put_emitters = partial(put_emitters, world, poses)
         self.satellites = SatelliteField(self)
         self._damaged = damaged
@@ -191,6 +196,34 @@ class RadioStage:
         if self.active:
             self._update(self.world.clock.tick, quiet=True)
             self.channel.begin(self.world.clock.tick)
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Compile what the first packets, jammers and moves need: calls that change nothing; no effect if done."""
+        if self._prepared or not self.active or not self.roster.radios.n:
+            return
+        self._prepared = True
+        radios, links, jammers = self.roster.radios, self.links, self.roster.jammers
+        n, table, at = radios.n, radios.table, radios.table[:3].copy()
+        steps: list[Callable[[], object]] = [
+            lambda: follow(table, np.arange(n), at[:, :n].copy(), np.zeros((SEEN_ROWS, n))),
+            lambda: count_changes(links, links),
+            self.channel.rehearse,
+        ]
+        if len(jammers):
+            quiet, doing = links._replace(bursts=np.zeros((BURST_ROWS, n))), np.zeros((ROWS, jammers.columns))
+            levels, hysteresis = np.zeros((jammers.columns, n)), self.roster.update.hysteresis
+            steps += [
+                lambda: add_jamming(table, doing, levels, np.zeros(n)),
+                lambda: find_bursts(table, doing, levels, np.zeros((BURST_ROWS, n))),
+                lambda: apply_bursts(table, radios.survivals, hysteresis, links, quiet),
+                lambda: find_jammed(table, links, np.zeros(n, bool), np.zeros(n, np.uint8)),
+            ]
+        if any(p.control.behaviour is not None and p.control.behaviour.rule.relays for p in self.programs.values()):
+            steps.append(partial(rehearse_chain, self.roster))
+        for k, call in enumerate(steps):
+            if progress is not None:
+                progress(k + 1, len(steps))
+            call()
 
     def ensure_links(self) -> None:
         """Compute the links if they have not been computed: for planning before the run begins."""
