@@ -205,7 +205,9 @@ def limits(field: dict[str, Any]) -> str:
 
 def whole(value: float) -> str:
     """Return a limit; the largest as a power of two."""
-    return f"2^{value.bit_length() - 1}" if isinstance(value, int) and value > 2**53 else number(value)
+    if not isinstance(value, int) or value <= 2**53:
+        return number(value)
+    return f"2^{value.bit_length() - 1}" if value & 1 == 0 else f"2^{value.bit_length()} - 1"
 
 
 def default(name: str, field: dict[str, Any], section: dict[str, Any]) -> str:

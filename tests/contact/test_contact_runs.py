@@ -182,8 +182,8 @@ def test_cones_are_knocked_over_fly_and_come_to_rest() -> None:
 def test_sleeping_props_cost_nothing() -> None:
     sim = loaded({"name": "cones", "model": "prop.cone", "count": 300, "spawn": {"grid": {"spacing": 2}}})
     sim.step(240)
-    roster = sim.engine.stages.contact.roster
-    assert len(sim.engine.stages.contact._falling(roster, roster.gather(sim.tick), sim.tick)) == 0
+    roster = sim.engine.parts.contact.roster
+    assert len(sim.engine.parts.contact._falling(roster, roster.gather(sim.tick), sim.tick)) == 0
     searches = roster.candidates.searches
     sim.step(60)
     assert roster.candidates.searches == searches
@@ -195,7 +195,7 @@ def test_poses_of_few_and_of_many_fleets_have_one_layout(fleets: int) -> None:
     crew = {"model": "point", "count": 4}
     vehicles = [{**crew, "name": f"f{k}", "spawn": {"line": {"start": [0, k], "end": [9, k]}}} for k in range(fleets)]
     with paddock.load({"contact": {}, "vehicles": vehicles}) as sim:
-        roster = sim.engine.stages.contact.roster
+        roster = sim.engine.parts.contact.roster
         gathered, chosen = roster.gather(0), roster.poses(np.arange(4 * fleets), 0)
         assert (gathered is None) == (fleets == 1)
         assert all(poses.flags.c_contiguous for poses in (chosen, gathered) if poses is not None)
@@ -376,7 +376,7 @@ def test_snapshots_carry_the_last_contact() -> None:
     sim.step(120)
     assert sim.snapshot()["a"]["contact.collided"] == 0.0
     assert [kind for kind, _ in kinds(sim)] == ["contact"]
-    assert sim.engine.stages.contact.total == 1
+    assert sim.engine.parts.contact.total == 1
 
 
 def test_the_telemetry_frame_carries_collided() -> None:
@@ -483,13 +483,13 @@ def test_threads_grouping_and_declaration_do_not_matter() -> None:
             sim.step(ticks)
         hashes[name] = sim.state_hash()
     assert len(set(hashes.values())) == 1, hashes
-    assert sim.engine.stages.contact.total > 40
+    assert sim.engine.parts.contact.total > 40
 
 
 def test_save_and_restore_in_mid_collision() -> None:
     sim = crowded()
     sim.step(150)
-    while not len(sim.engine.stages.contact.contacts):
+    while not len(sim.engine.parts.contact.contacts):
         sim.step()
     blob = sim.save()
     sim.step(60)

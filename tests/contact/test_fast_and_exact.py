@@ -127,7 +127,7 @@ def test_the_race_is_the_same_with_any_threads_grouping_and_declaration(ticks: i
 def test_the_race_is_restored_in_mid_collision_and_verified(tmp_path: Path, ticks: int) -> None:
     with pile_up() as sim:
         with Recorder(sim, tmp_path / "race.mcap", rate=50):
-            while not len(sim.engine.stages.contact.contacts):
+            while not len(sim.engine.parts.contact.contacts):
                 sim.step()
             blob = sim.save()
             sim.step(ticks)

@@ -40,7 +40,7 @@ def lay_down(sim: Simulation, name: str, yaw: float, z: float) -> None:
         half * cos(0.5 * yaw),
     )
     program.forget_poses()
-    sim.engine.stages.contact.forget()
+    sim.engine.parts.contact.forget()
 
 
 def test_a_car_passes_through_nothing_that_is_lower_than_its_bumper() -> None:
@@ -93,14 +93,14 @@ def test_a_cone_that_is_hit_flies_as_far_as_a_thrown_body() -> None:
             {"name": "k", "model": "prop.cone", "pose": [4, 0.3, 0]},
         ]
         with launched(vehicles) as sim:
-            while not len(sim.engine.stages.contact.contacts):
+            while not len(sim.engine.parts.contact.contacts):
                 sim.step()
             highest, flight = 0.0, []
             for _ in range(RATE):
                 sim.step()
                 cone = sim.snapshot()["k"]
                 highest = max(highest, float(cone.position[2]))
-                if not len(sim.engine.stages.contact.contacts) and cone.position[2] > 0.5:
+                if not len(sim.engine.parts.contact.contacts) and cone.position[2] > 0.5:
                     flight.append((*cone.position[[0, 2]], *cone.velocity[[0, 2]]))
             heights.append(highest)
             assert flight or speed < 15.0
@@ -164,10 +164,10 @@ def test_the_full_car_pitches_over_a_low_wall_and_others_stay_flat() -> None:
         vehicles = [{"name": "a", "model": model, "preset": "sedan", "pose": [0, 0, 0], "speed": 10}]
         fields = {"contact": {"friction": 0.0, "restitution": 0.2}, "world": {"obstacles": [wall]}}
         with launched(vehicles, **fields) as sim:
-            while not len(sim.engine.stages.contact.contacts):
+            while not len(sim.engine.parts.contact.contacts):
                 speed = float(sim.snapshot()["a"].velocity[0])
                 sim.step()
-            car, impulse = sim.snapshot()["a"], float(sim.engine.stages.contact.contacts[0, 8])
+            car, impulse = sim.snapshot()["a"], float(sim.engine.parts.contact.contacts[0, 8])
             p = sim.engine.programs["a"].parameters.fields()
             if model == "car.full":
                 arm = p.cg_height - 0.3

@@ -51,7 +51,7 @@ def test_walls_boxes_and_cylinders_stop_every_kind_of_vehicle(model: str) -> Non
     """None gets past the face; the impulse is m (1 + e) v, with the restitution e = 0.2."""
     for shape, entry in STATIC.items():
         with driven_at(model, [{"name": "block", shape: entry}], x=11.0 if model == "rover" else 0.0) as sim:
-            body = sim.engine.stages.contact.roster.constants
+            body = sim.engine.parts.contact.roster.constants
             for _ in range(25):
                 sim.step(15)
                 assert sim.snapshot()["a"].position[0] < FACE[shape] - KINDS[model][2], (shape, sim.time)

@@ -28,6 +28,8 @@ from paddock.serve.protection.trust import (
     refuse_foreign,
     refuse_foreign_state,
 )
+from paddock.vehicles.fmu.imported import FmuInstance
+from paddock.world.archive import pack, unpack
 
 pytest.importorskip("fmpy")
 
@@ -128,6 +130,52 @@ def test_restoring_and_resetting_repeat_the_run(car: Path) -> None:
         assert sim.state_hash() == first
         sim.step(300)
         assert (poses(sim, "guest") == ahead).all()
+
+
+def once_per_process(root: Root) -> None:
+    simulation = root.find("CoSimulation")
+    assert simulation is not None
+    simulation.set("canBeInstantiatedOnlyOncePerProcess", "true")
+
+
+def test_an_fmu_that_runs_once_per_process_is_stopped_before_the_next_one_starts(
+    car: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a state is refused: the FMU then continues where it was."""
+    single, running, most = rewritten(car, tmp_path / "single.fmu", once_per_process), set[int](), list[int]()
+    begin, close = FmuInstance.begin, FmuInstance.close
+
+    def begun(self: FmuInstance, *arguments: Any) -> None:
+        running.add(id(self))
+        most.append(len(running))
+        begin(self, *arguments)
+
+    def closed(self: FmuInstance) -> None:
+        running.discard(id(self))
+        close(self)
+
+    monkeypatch.setattr(FmuInstance, "begin", begun)
+    monkeypatch.setattr(FmuInstance, "close", closed)
+    with paddock.load(scenario(entry(single))) as sim, paddock.load(scenario(entry(car))) as other:
+        running.difference_update([id(other.engine.world.fleets["guest"].fmu.running[0].instance)])
+        most.clear()
+        for run in (sim, other):
+            run.command("guest", **INPUTS)
+            run.step(50)
+        saved, own = sim.save(), set(running)
+        tree = unpack(saved)
+        tree["fleets"]["guest"]["tables"]["state"][0] = np.nan
+        with pytest.raises(PaddockError, match=r"fleets.*guest.*state"):
+            sim.restore(pack(tree))
+        assert own.isdisjoint(running)
+        for run in (sim, other):
+            run.step(50)
+        assert np.array_equal(poses(sim, "guest"), poses(other, "guest"))
+        sim.restore(saved)
+        sim.step(50)
+        assert np.array_equal(poses(sim, "guest"), poses(other, "guest"))
+        sim.reset()
+        assert set(most) == {1}
 
 
 def test_a_fleet_of_fmus_has_one_instance_each_and_members_can_be_removed(car: Path) -> None:

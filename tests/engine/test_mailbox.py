@@ -37,9 +37,8 @@ def run() -> Run:
     return Run(60.0, defaults_of(Environment).copy(), 1)
 
 
-def loaded(mailbox: Mailbox, now: int) -> Mailbox:
+def loaded(mailbox: Mailbox) -> Mailbox:
     """Return another mailbox with the saved state of this one."""
-    mailbox.collect(now)
     other = run()
     load(other.state.mailbox, unpack(pack(save(mailbox._run.state.mailbox))))
     return Mailbox(other)
@@ -55,12 +54,13 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
     mailbox = Mailbox(run())
     expected, delivered, number, now = [], [], 0, 0
     for pause, ticks in [*rounds, (31, [])]:
+        mailbox._run.clock.tick = now
         for tick in ticks:
             mailbox.post(RemoveAction(number), tick)
             expected.append((max(tick, now), number))
             number += 1
         if saving:  # neither reading nor restoring changes anything
-            mailbox = loaded(mailbox, now)
+            mailbox = loaded(mailbox)
         for tick in range(now, now + pause):
             due = mailbox.next_tick(tick)
             arrived = [(tick, posted.action.target) for posted in mailbox.due(tick)]
@@ -78,8 +78,6 @@ def test_saved_mailboxes_do_not_depend_on_earlier_actions() -> None:
     for mailbox in (busy, other):
         mailbox.post(RemoveAction("a"), 9)
         mailbox.post(RemoveAction("b"), 5)
-    busy.collect(4)
-    other.collect(4)
     assert save(busy._run.state.mailbox) == save(other._run.state.mailbox)
 
 
@@ -191,7 +189,7 @@ def test_the_log_keeps_a_limited_size_and_counts_lost_entries(monkeypatch: pytes
     assert len(actions.entries) == (1 << 20) // 1024 and actions.lost == 5000 - 1024 and len(received) == 5000
     with pytest.raises(PaddockError, match="the log has lost 3976 actions beyond 1 MiB; record the run instead"):
         actions.complete()
-    actions.clear()
+    actions.restart()
     assert actions.complete() == [] and actions.lost == 0
 
 

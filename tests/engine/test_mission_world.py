@@ -266,7 +266,7 @@ def test_layers_are_in_the_plan_and_flown() -> None:
     """Two aircraft: the second one is planned and flies 25 m above the first, from the start on."""
     sim = paddock.load(PLANES)
     sim.step(20)
-    run = sim.engine.stages.mission.mission
+    run = sim.engine.mission
     mission = None if run is None else run.mission
     assert mission is not None and [vehicle.spec.lift for vehicle in mission.vehicles] == [0.0, 25.0]
     assert sim.snapshot().fleet("uav").position[:, 2] == pytest.approx([100.0, 125.0], abs=3.0)

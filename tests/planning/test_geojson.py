@@ -92,8 +92,10 @@ def test_the_rules_of_the_rfc() -> None:
 def test_coordinates_are_those_of_pymap3d() -> None:
     parts = features(to_geojson(MISSION, ZURICH, [("uav", np.array([[0, 0, 100, 0], [5000, -2000, 120, 1.0]]))]))
     at = (ZURICH.latitude_deg, ZURICH.longitude_deg, ZURICH.height_m)
+    positions = {name: part["geometry"]["coordinates"] for name, part in parts.items()}
+    positions["tower"] = parts["tower"]["properties"]["centre"]
     for name, x, y in (("gate", 300, 200), ("tower", -500, -500), ("base", 10, -20)):
-        lon, lat = parts[name]["geometry"]["coordinates"]
+        lon, lat = positions[name]
         east, north, _ = pymap3d.geodetic2enu(lat, lon, ZURICH.height_m, *at)
         assert (east, north) == pytest.approx((x, y), abs=2e-5)
     for position, enu in zip(parts["uav"]["geometry"]["coordinates"], [(0, 0, 100), (5000, -2000, 120)], strict=True):
@@ -115,6 +117,20 @@ def test_properties() -> None:
     assert parts["city"]["properties"]["zone"] is True
     assert parts["wood"]["properties"]["spacing_m"] == 60 and "camera" not in parts["wood"]["properties"]
     assert parts["shore"]["properties"]["camera"]["side_overlap"] == 0.6
+
+
+def test_circular_zones_are_polygons_around_them() -> None:
+    tower = features(to_geojson(MISSION, ZURICH))["tower"]
+    assert tower["geometry"]["type"] == "Polygon" and tower["properties"]["radius_m"] == 150
+    (ring,) = tower["geometry"]["coordinates"]
+    corners = to_local([position[::-1] for position in ring], ZURICH) - [-500, -500]
+    middles = (corners[1:] + corners[:-1]) / 2
+    assert np.linalg.norm(middles, axis=1) == pytest.approx(150, abs=1e-3)  # its edges touch the circle
+    assert signed_area(corners.tolist()) == pytest.approx(pi * 150**2, rel=1e-3)
+    point = {"type": "Feature", "geometry": {"type": "Point", "coordinates": tower["properties"]["centre"]},
+             "properties": {"zone": True, "radius_m": 150}}  # fmt: skip
+    (zone,) = mission_from_geojson(document_text(point), ZURICH).mission["zones"]
+    assert zone["circle"]["radius"] == 150 and zone["circle"]["at"] == pytest.approx([-500, -500], abs=2e-5)
 
 
 def test_bearings() -> None:

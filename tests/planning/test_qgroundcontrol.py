@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
 from paddock.planning.exchange import read_mission
-from paddock.planning.qgc_missions import LoiterCircles, mission_from_plan, thinned, to_plans
+from paddock.planning.from_scenario import plan
+from paddock.planning.qgc_missions import LoiterCircles, mission_from_plan, thinned, to_plan
+from paddock.record.mission_report.files import ground_station_texts
 from paddock.scenario import load_scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
@@ -168,18 +170,19 @@ MISSION: dict[str, Any] = {
 }
 
 
+START = (0.0, 0.0, 2.0)  # where the vehicle arms
+
+
 def route() -> Any:
     return np.array([[0, 0, 102, 0], [200, 0, 102, 0], [400, 0, 102, 1.5], [400, 300, 102, 1.5]], dtype=np.float64)
 
 
-def test_a_plan_is_written_for_each_vehicle() -> None:
+def test_a_plan_is_written() -> None:
     loiter = LoiterCircles(400, 400, 82, 90, left=True)
-    plans = to_plans([("uav[0]", route()), ("uav[1]", [route(), loiter]), ("uav[2]", [])], MISSION, HOME, speed=20)
-    assert list(plans) == ["uav[0]", "uav[1]", "uav[2]"]
-    plan = plans["uav[1]"]
-    assert set(plan) == {"fileType", "geoFence", "groundStation", "mission", "rallyPoints", "version"}
-    assert (plan["fileType"], plan["version"], plan["mission"]["version"]) == ("Plan", 1, 2)
-    mission = plan["mission"]
+    written = to_plan([route(), loiter], MISSION, HOME, START, speed=20)
+    assert set(written) == {"fileType", "geoFence", "groundStation", "mission", "rallyPoints", "version"}
+    assert (written["fileType"], written["version"], written["mission"]["version"]) == ("Plan", 1, 2)
+    mission = written["mission"]
     assert (mission["cruiseSpeed"], mission["firmwareType"], mission["vehicleType"]) == (20, 12, 1)
     assert mission["plannedHomePosition"] == pytest.approx([47.3977419, 8.545594, 489.989])
     assert [item["command"] for item in mission["items"]] == [22, 178, 16, 16, 18, 20]
@@ -190,19 +193,50 @@ def test_a_plan_is_written_for_each_vehicle() -> None:
     corner, turn = mission["items"][2]["params"], mission["items"][4]["params"]
     assert enu(*corner[4:6]) == pytest.approx((400, 0), abs=2e-5) and corner[6] == 100
     assert (turn[0], turn[2], turn[6]) == (1, -90, 80)  # counter-clockwise
-    assert plans["uav[2]"]["mission"]["items"] == []
-    quad = to_plans([("a", route())], MISSION, HOME, vehicle="quad", firmware="ardupilot", speed=7)["a"]["mission"]
+    assert to_plan([], MISSION, HOME, START)["mission"]["items"] == []
+    quad = to_plan(route(), MISSION, HOME, START, vehicle="quad", firmware="ardupilot", speed=7)["mission"]
     assert (quad["hoverSpeed"], quad["vehicleType"], quad["firmwareType"]) == (7, 2, 3)
-    assert json.loads(document_text(plan)) == plan
+    assert json.loads(document_text(written)) == written
     with pytest.raises(PaddockError, match=r"unknown firmware 'px5' of a .plan file; did you mean 'px4'\?"):
-        to_plans([], MISSION, HOME, firmware="px5")
+        to_plan([], MISSION, HOME, START, firmware="px5")
+
+
+def test_altitudes_are_above_the_ground_where_the_vehicle_starts() -> None:
+    """Whatever the height of the base: an autopilot's home is where it arms."""
+    mission = {"base": [0, 0, 100, 0], "altitude": 100, "zones": [], "tasks": [{"point": {"at": [200, 0]}}]}
+    scenario = {"mission": mission, "vehicles": [{"name": "q", "model": "quad", "pose": [30, 0, 102, 0]}]}
+    scenario |= {"world": {"ground_z": 2.0, "origin": [HOME.latitude_deg, HOME.longitude_deg, HOME.height_m]}}
+    loaded = load_scenario(scenario)
+    (text,) = ground_station_texts(loaded, plan(loaded), HOME).values()
+    (written,) = [json.loads(text)["mission"]]
+    assert written["plannedHomePosition"][2] == pytest.approx(HOME.height_m + 2.0)
+    assert enu(*written["plannedHomePosition"][:2]) == pytest.approx((30, 0), abs=2e-5)
+    heights = [item["params"][6] for item in written["items"] if item["command"] in (16, 22)]
+    assert heights == pytest.approx([100, *[98] * (len(heights) - 1)], abs=2.0)
+
+
+def test_take_off_leads_into_the_air() -> None:
+    """From the ground: to where the route is high enough for the vehicle, or to its greatest height."""
+    way = np.array([[10.0 * k, 0.0, 2.0 + 3.0 * k, 0.0] for k in range(12)])
+    for vehicle, height, x in (("quad", 2.5, 0.0), ("fixed_wing", 20.0, 200.0 / 3.0)):
+        for part in (way, way[: 2 + (height > 3.0)]):
+            items = to_plan(part, MISSION, HOME, START, vehicle=vehicle, tolerance=-1.0)["mission"]["items"]
+            top = min(height, part[-1, 2] - 2.0)
+            assert items[0]["command"] == 22 and items[0]["params"][6] == pytest.approx(top)
+            assert enu(*items[0]["params"][4:6])[0] == pytest.approx(min(x, part[-1, 0]), abs=2e-5)
+            assert items[2]["params"][6] == pytest.approx(top if vehicle == "quad" else 21.0) or len(items) == 3
+    items = to_plan(way, MISSION, HOME, START, vehicle="rover")["mission"]["items"]
+    assert [item["command"] for item in items] == [16, 178, 16, 20]
+    circles = LoiterCircles(0, 90, 52, 90)
+    items = to_plan([circles, way], MISSION, HOME, START)["mission"]["items"]
+    assert [item["command"] for item in items[:3]] == [22, 178, 18] and items[0]["params"][6] == 50
 
 
 def test_no_waypoint_is_written_twice() -> None:
     """Parts begin where the one before ends, with circles between them as well."""
     there, back = route(), route()[::-1]
     circles = LoiterCircles(400, 210, 102, 90, left=True)
-    items = to_plans([("a", [there, circles, back, back[-1:]])], MISSION, HOME)["a"]["mission"]["items"]
+    items = to_plan([there, circles, back, back[-1:]], MISSION, HOME, START)["mission"]["items"]
     assert [item["command"] for item in items] == [22, 178, 16, 16, 18, 16, 16, 20]
     places = [tuple(item["params"][4:]) for item in items if item["command"] in (16, 22)]
     assert all(first != other for first, other in pairwise(places)) and places[0] == places[-1]
@@ -210,12 +244,12 @@ def test_no_waypoint_is_written_twice() -> None:
 
 def test_a_zone_with_heights_is_no_fence() -> None:
     zones = [zone | {"ceiling": 50} for zone in MISSION["zones"][:1]] + MISSION["zones"][1:]
-    fence = to_plans([("a", route())], MISSION | {"zones": zones}, HOME)["a"]["geoFence"]
+    fence = to_plan(route(), MISSION | {"zones": zones}, HOME, START)["geoFence"]
     assert fence["circles"] == [] and len(fence["polygons"]) == 1
 
 
 def test_fences_of_zones() -> None:
-    fence = to_plans([("a", route())], MISSION, HOME)["a"]["geoFence"]
+    fence = to_plan(route(), MISSION, HOME, START)["geoFence"]
     assert fence["version"] == 2
     (circle,), (polygon,) = fence["circles"], fence["polygons"]
     assert circle["inclusion"] is False and circle["circle"]["radius"] == 150
@@ -228,13 +262,13 @@ def test_fences_of_zones() -> None:
 
 @given(
     st.lists(
-        st.tuples(*[st.floats(-1e4, 1e4)] * 2, st.floats(10, 500), st.just(0.0)), min_size=2, max_size=6, unique=True
+        st.tuples(*[st.floats(-1e4, 1e4)] * 2, st.floats(22, 500), st.just(0.0)), min_size=2, max_size=6, unique=True
     )
 )
 def test_round_trip(points: list[tuple[float, ...]]) -> None:
     waypoints = np.array(points)
-    plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
-    imported = mission_from_plan(document_text(plan), HOME)
+    written = to_plan(waypoints, MISSION, HOME, START, tolerance=-1.0)
+    imported = mission_from_plan(document_text(written), HOME)
     assert not any("178" in note for note in imported.notes)  # the speed that it has anyway
     mission = imported.mission
     read = [[*task["point"]["at"], task["altitude"]] for task in mission["tasks"]]

@@ -35,7 +35,7 @@ from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.solver.routes import Leg, Plan, Route, Undone
 from paddock.record.mission_report import document as methods
 from paddock.record.mission_report.document import Trial, comparison, document, draw_comparison, ranked
-from paddock.record.mission_report.files import draw_costs, draw_gantt, draw_timeline, report_html
+from paddock.record.mission_report.files import ReportParts, draw_costs, draw_gantt, draw_timeline, report_html
 from paddock.record.mission_report.map_figure import draw_routes
 from paddock.record.mission_report.text import (
     clock,
@@ -327,7 +327,7 @@ def full_report(name: str, times: int = 1) -> str:
         pictures["compare"] = svg(draw_comparison(figures, trials, NASTY))
     origin = Origin(35.0, 139.0, 0.0)
     settings = [("reserve", NASTY)]
-    return report_html(plan, NASTY, f"{NASTY}!", origin=origin, settings=settings, trials=trials, pictures=pictures)
+    return report_html(plan, NASTY, f"{NASTY}!", ReportParts(origin, settings, trials, pictures))
 
 
 def test_user_text_is_escaped() -> None:
@@ -368,7 +368,7 @@ def test_the_report_is_reproducible() -> None:
 
 
 def test_a_report_without_pictures_gives_the_reason() -> None:
-    page = report_html(by_hand(), "mission", missing="pictures need matplotlib")
+    page = report_html(by_hand(), "mission", parts=ReportParts(missing="pictures need matplotlib"))
     assert "pictures need matplotlib" in page and "<svg" not in page
 
 

@@ -47,7 +47,7 @@ CASES = [
     ("vehicles: []\nname: 3\n", "2:7: name must be text, not 3"),
     ("vehicles: []\nseed: -1\n", "2:7: seed must be >= 0, not -1"),
     ("vehicles: []\nseed: 18446744073709551616\n",
-     "2:7: seed must be < 18446744073709551616, not 18446744073709551616"),
+     "2:7: seed must be <= 18446744073709551615, not 18446744073709551616"),
     ("vehicles: []\nseed: 1.0\n", "2:7: seed must be a whole number, not 1.0"),
     ("vehicles: []\nseed: true\n", "2:7: seed must be a whole number, not True"),
     # clock

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from paddock.scenario import scenario_schema
+from paddock.wire.json_document import dumps, loads
 
 SCHEMA = scenario_schema()
 PARTS: dict[str, Any] = SCHEMA["$defs"]
@@ -18,6 +19,11 @@ def test_head() -> None:
     sections += ["on_nan", "every", "record"]
     assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections, "serve"]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+
+
+def test_it_can_be_sent() -> None:
+    """Messages carry whole numbers of 64 bits; the page completes from the schema."""
+    assert loads(dumps(SCHEMA)) == SCHEMA
 
 
 def test_no_unknown_keys_and_everything_described() -> None:

@@ -80,7 +80,8 @@ def test_a_read_after_an_event_is_at_least_as_new(monkeypatch: pytest.MonkeyPatc
     hub = Hub(monkeypatch)
     hub.read("overrides")
     hub.send(1, 100, result=["before"])
-    hub.facts.pushed_at = 110
+    hub.now = 110
+    hub.facts.mark_pushed()
     hub.read("overrides")
     assert len(hub.answers) == 1
     hub.send(1, 111)  # unchanged
@@ -161,6 +162,9 @@ class Simulation:
         done: Future[Any] = Future()
         done.set_result(work())
         return done
+
+    def count_refused(self) -> None:
+        self.refused += 1
 
     def version(self, operation: str) -> int:
         return self.changes

@@ -24,6 +24,7 @@ from paddock.errors import PaddockError
 from paddock.serve.endpoints.metrics import exposition
 from paddock.serve.host import Host, Silence, ThreadTime, thread_times
 from paddock.serve.link import operate
+from paddock.world.ring import RingReader, RingWriter
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
 SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
@@ -53,6 +54,35 @@ def test_a_jump_of_the_wall_clock_does_not_affect_health(
     ):
         assert eventually(lambda: get(host, "/readyz")[0] == 200)
         assert eventually(lambda: get(host, "/healthz") == (200, "healthy\n"))
+
+
+def test_a_published_snapshot_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two threads that publish the same one, as at the start, neither returns before it is in the ring."""
+    publish, begun, second = RingWriter.publish, threading.Event(), threading.Event()
+    with paddock.load(SCENARIO) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
+        sim.step(1)
+        snapshot, reader, newest = sim.snapshot(), RingReader(host._ring.name), list[int]()
+        before = reader.newest
+
+        def publish_slowly(ring: RingWriter, present: Any) -> int:
+            begun.set()
+            second.wait(0.5)
+            return publish(ring, present)
+
+        def publish_beside() -> None:
+            begun.wait()
+            host._publish(snapshot)
+            newest.append(reader.newest)
+            second.set()
+
+        monkeypatch.setattr(RingWriter, "publish", publish_slowly)
+        threads = [threading.Thread(target=host._publish, args=(snapshot,)), threading.Thread(target=publish_beside)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert newest == [before + 1] == [reader.newest]
+        reader.close()
 
 
 def get(host: Host, path: str, token: str = "") -> tuple[int, str]:

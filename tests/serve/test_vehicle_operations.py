@@ -32,7 +32,7 @@ class Run(SimpleNamespace):
     def push(self, kind: str, values: dict[str, Any]) -> None:
         self.pushed.append(kind)
 
-    refuse_other_driver = LiveSource.refuse_other_driver
+    refuse_other_driver, count_commands = LiveSource.refuse_other_driver, LiveSource.count_commands
 
     def aside(self, work: Any) -> Any:
         return work()

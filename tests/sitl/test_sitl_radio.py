@@ -5,10 +5,13 @@ from __future__ import annotations
 import socket
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from math import hypot, sqrt
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed")
@@ -19,6 +22,7 @@ import paddock
 from paddock.engine.actions import PacketAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
+from paddock.mavlink.link import MavlinkPeer
 from paddock.mavlink.packets import mav
 from paddock.mavlink.radio_path import RadioEnds, RadioPath
 from paddock.record import Recorder, verify
@@ -44,9 +48,12 @@ def flight(links: dict[str, Any], on: list[list[float]], **via: Any) -> dict[str
     }
 
 
+def host_of(sim: Any) -> Any:
+    return next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+
+
 def pilot_of(sim: Any) -> Any:
-    host = next(o for c in sim.engine.listeners.close if isinstance(o := getattr(c, "__self__", None), SitlHost))
-    return host.vehicles[0].autopilot
+    return host_of(sim).vehicles[0].autopilot
 
 
 @pytest.mark.parametrize("landed", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -81,8 +88,8 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         sim.step(2 * 250)
         assert sim.state_hash() == after
         tree = unpack(state)
-        tree["autopilots"]["radio"]["1"]["beats"] = -1
-        with pytest.raises(PaddockError, match=r"autopilots\.radio\.1\.beats -1 is out of its limits"):
+        tree["autopilots"]["paths"]["1"]["beats"] = -1
+        with pytest.raises(PaddockError, match=r"autopilots\.paths\.1\.beats: -1 is out of its limits"):
             sim.restore(pack(tree))
         tree = unpack(state)
         tree["fleets"]["scout"]["tables"]["heartbeats"][1, 0] = 99.0
@@ -115,8 +122,13 @@ def test_a_follower_hears_the_heartbeats_of_the_ground_station(own_links: Links)
         assert services["heartbeats"].delivered == pytest.approx(10, abs=1) and services["mavlink"].delivered > 10
 
 
-def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
-    """Heartbeats each second, of a connected program and of the autopilot; the jammer is on from 2 s to 4 s."""
+def test_programs_receive_and_send_over_the_radio(own_links: Links, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heartbeats each second, of a connected program and of the autopilot; the jammer is on from 2 s to 4 s.
+
+    No wall time passes for the hub: it sends no heartbeats beside the radio, which come before earlier packets.
+    """
+    wall = SimpleNamespace(monotonic=lambda: 0.0, thread_time=lambda: 0.0)
+    monkeypatch.setattr("paddock.mavlink.hub.time", wall)
     links = own_links(1)
     scenario = flight(links, [[2.0, 4.0]], retries=0)
     scenario["sitl"]["pilots"][0]["parameters"]["RC_OVERRIDE_TIME"] = 1.0
@@ -225,7 +237,7 @@ def test_lost_packets_follow_the_error_rate(retries: int) -> None:
 def test_a_full_queue_drops_packets_and_no_route_loses_them() -> None:
     with two_radios() as sim:
         ends, arrivals = ends_of(sim, queue=5), deque[int]()
-        sent = [ends.send_down(13, arrivals, k) for k in range(7)]
+        sent = [ends.send_down(13, arrivals, k) != 0 for k in range(7)]
         assert sent == [True] * 5 + [False] * 2 and sim.radio.traffic()["queue_full"] == 2
         assert mavlink_counts(sim) == (7, 0, 0, 2, 5)
         assert ends.connected and not ends._replace(vehicle="ghost").connected
@@ -309,6 +321,54 @@ def test_queued_packets_are_saved_without_their_bytes() -> None:
         assert other.state_hash() == after
 
 
+def test_packets_under_way_are_restored_with_their_bytes(own_links: Links) -> None:
+    """A program's request for telemetry is on its way to the vehicle, and the vehicle's packets are to the program."""
+    links = own_links(1)
+    scenario = flight(links, [[20.0, 21.0]], retries=3)
+    with (
+        paddock.load(scenario) as sim,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as station,
+    ):
+        station.bind(("127.0.0.1", links["station"]))
+        station.setblocking(False)
+        out, pilot = mav.MAVLink(None, srcSystem=255, srcComponent=190), pilot_of(sim)
+        sim.step(250)
+        disarm_delay = mav.MAVLink_param_set_message(1, 1, b"DISARM_DELAY", 77.0, 9)
+        station.sendto(disarm_delay.pack(out), ("127.0.0.1", links["port"]))
+        path = next(iter(host_of(sim).hub.vehicles.values())).path
+        while not path.packets.uplinks or not path.packets.downlinks:
+            sim.step(1)
+        state, before = sim.save(), pilot.parameters.value("DISARM_DELAY")
+
+        def received() -> list[bytes]:
+            """Ids and contents of all packets but heartbeats, some of which are sent by wall time."""
+            datagrams = []
+            with suppress(BlockingIOError):
+                while True:
+                    datagrams.append(station.recv(4096)[7:-2])
+            return [data for data in datagrams if data[:3] != bytes(3)]
+
+        received()
+        sim.step(250)
+        after, telemetry = sim.state_hash(), received()
+        assert pilot.parameters.value("DISARM_DELAY") == 77.0 != before
+        pilot.parameters.set("DISARM_DELAY", before)
+        sim.restore(state)
+        assert pilot.parameters.value("DISARM_DELAY") == before
+        sim.step(250)
+        assert pilot.parameters.value("DISARM_DELAY") == 77.0 and sim.state_hash() == after
+        assert received() == telemetry and len(telemetry) > 20
+        tree = unpack(state)
+        packets = tree["autopilots"]["mavlink"]["packets"]["1"]
+        (packet,) = packets["uplinks"]
+        for wrong in (np.frombuffer(b"no packet", np.uint8), 7):
+            packet[1][0] = wrong
+            with pytest.raises(
+                PaddockError, match=r"autopilots\.mavlink(: a packet|\.packets\.1\.uplinks\[0\]\.data: is 7)"
+            ):
+                sim.restore(pack(tree))
+
+
 def test_packets_that_no_program_can_send_are_refused() -> None:
     valid = {"source": "dot", "to": "base", "bits": 8, "header_bits": 0, "retries": 0, "queue": 1}
     for change in ({"bits": -1}, {"bits": 1.0}, {"retries": 101}, {"queue": 1025}, {"to": "dot"}, {"source": ["dot"]}):
@@ -319,15 +379,16 @@ def test_packets_that_no_program_can_send_are_refused() -> None:
 def test_a_packet_for_two_programs_is_sent_once() -> None:
     taken: list[tuple[str, bytes]] = []
 
-    class Link:
-        def queue(self, peer: str, packet: bytes) -> None:
-            taken.append((peer, packet))
+    peers = {(name, 14550): MavlinkPeer((name, 14550), 0.0) for name in "ab"}
+    link: Any = SimpleNamespace(number=0, peers=peers)
+    link.queue = lambda peer, packet: taken.append((peer.address[0], packet))
 
     with two_radios() as sim:
-        path = RadioPath(ends_of(sim), None)
+        vehicle: Any = SimpleNamespace(links=[link])
+        path = RadioPath(ends_of(sim), vehicle)
         first, second = b"packet one", b"packet two"
         for packet, peer in ((first, "a"), (first, "b"), (second, "a")):
-            path.send(Link(), peer, packet, packet + peer.encode())
+            path.send(link, peers[peer, 14550], packet, packet + peer.encode())
         path.end()
         sim.step(25)
         path.end()

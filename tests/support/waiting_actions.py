@@ -77,4 +77,3 @@ def post_actions(sim: Simulation, name: str) -> None:
     actions = ACTIONS.get(name, [])
     for k, action in enumerate(actions):
         sim.engine.mailbox.post(action, sim.tick + 3 * k // len(actions), "eve")
-    sim.engine.mailbox.collect(sim.tick)

@@ -14,7 +14,7 @@ from paddock.track.timing import TimedCourse, TimingLimits, crossing, detect_eve
 
 DT = 0.01
 Motion = Callable[[float], tuple[float, ...]]  # time -> x, y, yaw, vx, vy, yaw rate
-NO_LIMITS = TimingLimits(np.inf, np.inf, np.inf)
+NO_LIMITS = TimingLimits(np.inf, np.inf, np.inf, DT)
 NOSE, HALF_WIDTH = 1.5, 0.7
 
 
@@ -57,7 +57,7 @@ def drive(
     for tick in range(ticks + 1):
         x, y, yaw, vx, vy, rate = motion(tick * DT)
         pose = np.array([x, y, 0, 0, 0, sin(yaw / 2), cos(yaw / 2), vx, vy, 0, 0, 0, rate])[:, None]
-        count = run(pose, car(), table, course, limits, hit, tick * DT, DT, events)
+        count = run(pose, car(), table, course, limits, hit, tick * DT, events)
         all_found += [(int(kind), int(number), (tick - 1 + share) * DT) for kind, _, number, share in events[:count]]
     return all_found, table
 
@@ -132,18 +132,21 @@ def test_cone_at_a_corner(gap: float, hit: bool) -> None:
 
 def test_stops() -> None:
     braking = lambda t: (10 * t - 5 * t * t if t < 1 else 5.0, 0, 0, max(10 - 10 * t, 0), 0, 0)  # noqa: E731
-    limits = TimingLimits(4.0, np.inf, np.inf)
+    limits = TimingLimits(4.0, np.inf, np.inf, DT)
     events, _ = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, limits)
     assert events[0][0] == timing.TOO_FAR
     assert events[0][2] == pytest.approx(1.0 - sqrt(0.2), abs=DT)  # 10 t - 5 t^2 = 4
-    events, table = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, TimingLimits(6.0, np.inf, np.inf))
+    events, table = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, TimingLimits(6.0, np.inf, np.inf, DT))
     assert events[0][0] == timing.AT_REST
     assert table[timing.AFTER, 0] == pytest.approx(5.0, abs=1e-3)
 
 
 def test_time_limits() -> None:
     still = lambda t: (-5.0, 0, 0, 0, 0, 0)  # noqa: E731
-    for status, limits in ((timing.RUNNING, TimingLimits(9, 0.1, 9)), (timing.WAITING, TimingLimits(9, 9, 0.1))):
+    for status, limits in (
+        (timing.RUNNING, TimingLimits(9, 0.1, 9, DT)),
+        (timing.WAITING, TimingLimits(9, 9, 0.1, DT)),
+    ):
         events, _ = drive(lane([gate(0.0)]), still, 15, status, limits)
         assert events[0] == (timing.LATE, 0, pytest.approx(0.11))
 

@@ -152,6 +152,32 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     window.page.get_by_role("button", name="Close", exact=True).click()
 
 
+def test_the_editor_completes_keys_and_values(serve: Any, open_page: Any) -> None:
+    """Ctrl+Space lists the keys of a place, from the schema, and the values of a key."""
+    window = open_page(serve(LIVE, running=True).url).ready()
+    window.button("Scenario editor").click()
+    text, keyboard = window.page.locator(".cm-content"), window.page.keyboard
+    window.until(lambda: "vehicles" in text.inner_text())
+    labels = window.page.locator(".cm-tooltip-autocomplete .cm-completionLabel")
+
+    def complete(document: str, offered: set[str], line: str) -> None:
+        """Replace the text and complete at its end; Enter takes the first label and leaves this last line."""
+        text.click()
+        keyboard.press("Control+A")
+        keyboard.insert_text(document)
+        keyboard.press("Control+Space")
+        window.until(lambda: set(labels.all_inner_texts()) == offered)
+        window.page.wait_for_timeout(150)  # CodeMirror ignores Enter right after a list has appeared
+        keyboard.press("Enter")
+        window.until(lambda: text.inner_text().splitlines()[-1].strip() == line)
+
+    complete("vehicles:\n  - name: red\n    mod", {"model"}, "model:")
+    window.until(lambda: {"car.bicycle", "quad", "plane"} <= set(labels.all_inner_texts()))  # its values follow
+    complete("vehicles:\n  - model: car.bi", {"car.bicycle"}, "- model: car.bicycle")
+    complete("vehicles: []\non_nan: ", {"remove", "stop"}, "on_nan: remove")
+    assert not any("Completion" in notice for notice in window.notices())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", demo_names())
 def test_screenshot_of_each_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:

@@ -145,8 +145,11 @@ BODIES = st.one_of(
     direct("reset", seed=st.none() | U64),
     direct("run", until=st.none() | FINITE, pace=st.none() | POSITIVE),
     direct("step", ticks=U64),
-    direct("step_synchronously", ticks=U64),
-    direct("step_synchronously", ticks=U64, control=COMMANDS, tick=U64),
+    direct(
+        "step_synchronously",
+        ticks=U64,
+        control=st.none() | st.fixed_dictionaries({"tick": U64, "commands": COMMANDS}),
+    ),
     direct("set_pace", pace=POSITIVE),
     direct("claim", vehicles=NAMES),
     direct("command", target=TEXT | ID, inputs=INPUTS, at_tick=st.none() | U64, timeout=st.none() | POSITIVE),
@@ -409,6 +412,9 @@ FLEET = pb.Fleet(name="a", columns=["x", "y"], ids=[1, 2], members=[0, 1])
         ("value", pb.Request(admin=pb.Admin(run=pb.Run(pace=-1.0)))),
         ("value", pb.Request(admin=pb.Admin(set_pace=pb.SetPace(pace=math.inf)))),
         ("value", pb.Request(admin=pb.Admin(set_mode=pb.SetMode(mode=2)))),  # type: ignore[arg-type]
+        ("value", pb.Request(command=pb.Command(vehicles=pb.Ids(ids=[1]), at_tick=5))),
+        ("value", pb.Request(admin=pb.Admin(step=pb.Step(ticks=1, control=pb.Control())))),  # without `state`
+        ("value", pb.Request(admin=pb.Admin(set_mode=pb.SetMode(vehicles=["red"])))),  # not synchronous
         ("value", pb.Request(markers=pb.MarkerCommand(put=pb.MarkerArray(markers=[pb.Marker(kind=11)])))),  # type: ignore[arg-type]
         ("value", pb.Request(markers=pb.MarkerCommand(put=pb.MarkerArray(markers=[pb.Marker(ttl=-1.0)])))),
         ("length", pb.Request(markers=pb.MarkerCommand(put=pb.MarkerArray(markers=[pb.Marker(points=b"12345678")])))),
@@ -517,7 +523,6 @@ def marking(*fields: Any, **more: Any) -> Direct:
         Direct("set_pace", {"pace": -1.0}),
         Direct("step", {"ticks": -1}),
         Direct("reset", {"seed": 2**64}),
-        Direct("fly", {}),
         commanding("red", steer=math.nan),
         commanding("red", steer=None),
         commanding("red", steer=np.zeros((2, 2))),
@@ -543,6 +548,8 @@ def test_unreadable_values_are_not_sent(body: Any) -> None:
 
 
 def test_other_unreadable_values_are_not_sent() -> None:
+    with pytest.raises(UnknownNameError, match="unknown operation 'paus'; did you mean 'pause'"):
+        encode_request(RequestMessage(1, Direct("paus", {})))
     with pytest.raises(UnknownNameError, match="did you mean 'circle'"):
         encode_marker_command(PutMarkers((MarkerMessage("a", 1, "circel"),)))
     with pytest.raises(InvalidValueError, match="sim_time must be a finite number"):

@@ -115,7 +115,7 @@ def test_saving_and_loading() -> None:
     assert (other.clock.tick, other.seed, other.environment[0]) == (99, 2**64 - 1, 1.62)
     assert pack(save(other.state)) == pack(save(world.state))
     clock, epoch = again.clock, again.epoch
-    again.adopt(other)
+    again.swap(other)
     assert again.clock is clock and clock.tick == 99 and again.epoch == epoch + 1
     assert again.find("a[1]")[0].state[0, :3].tolist() == [1.0, 2.0, 3.0]
 

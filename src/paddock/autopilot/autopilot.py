@@ -7,7 +7,7 @@ are the sensors, so it runs on every simulator.
 
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isinf
 from pathlib import Path
 from typing import Any, ClassVar
@@ -51,6 +51,7 @@ from paddock.autopilot.parameter_tables import make_parameters
 from paddock.autopilot.payload import Camera, ServoOutputs
 from paddock.autopilot.preflight import Arming, Calibration, MotorTest
 from paddock.autopilot.rc import RcInput
+from paddock.autopilot.state import AutopilotState
 from paddock.autopilot.telemetry import (
     ACCEPTED,
     Ack,
@@ -72,7 +73,6 @@ from paddock.errors import printable
 CHECK_PERIOD = 0.1  # s
 AIRSPEED = COLUMN["airspeed"]
 WARNING_PERIOD_US = 5_000_000  # between two throttled warnings
-OUTBOX_LENGTH = 200  # the oldest notices are dropped
 UNKNOWN = Estimate(-1.0, *([0.0] * (ESTIMATE_WIDTH - 1)))  # before the first sensor data
 TOTALS = {PlanKind.MISSION: "MIS_TOTAL", PlanKind.FENCE: "FENCE_TOTAL", PlanKind.RALLY: "RALLY_TOTAL"}
 
@@ -83,7 +83,7 @@ class BuiltInAutopilot(Autopilot):
     kind = "builtin"
     live = True
     unsaved: ClassVar[tuple[str, ...]] = (
-        *("status", "sensor_period_us", "sysid", "parameters", "estimator", "_vehicle_type"),
+        *("status", "sensor_period_us", "sysid", "parameters", "estimator", "state", "_vehicle_type"),
         *("controls", "index", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest", "log"),
     )
     """Attributes that are no part of the state: settings, parts with a state of their own, views of rows."""
@@ -101,7 +101,6 @@ class BuiltInAutopilot(Autopilot):
     mode: Mode
     mode_reason: int = ModeReason.INITIALISED.value  # why it was entered
     motor_test: MotorTest | None = None  # in progress
-    outbox: deque[Notice]
     paused: int | None  # mode to continue after DO_PAUSE_CONTINUE
     plans: dict[PlanKind, tuple[MissionItem, ...]]
     rc: RcInput
@@ -140,6 +139,7 @@ class BuiltInAutopilot(Autopilot):
         self.parameters.override(parameters or {})
         self.estimator = Estimator(use_truth=use_truth, on_jump=lambda offset: self.vehicle.shift(offset))
         self._vehicle_type = kind
+        self.state = AutopilotState.of(self)
         self._attach(control_arrays(1, kind.widths), 0)
         self.plans = dict.fromkeys(PlanKind, ())
         self._boot()
@@ -152,6 +152,7 @@ class BuiltInAutopilot(Autopilot):
         self.status_row, self.commands = controls.status[index], controls.commands[index]
         self._actuators = ActuatorCommands(self.commands)
         self._row = self.estimator.sensors
+        self.state.show_rows()
 
     def move(self, filters: FilterArrays, controls: ControlArrays, index: int) -> None:
         """Keep all numbers of estimator and control in a row of a group's arrays from now on."""
@@ -173,7 +174,7 @@ class BuiltInAutopilot(Autopilot):
         self._since = CHECK_PERIOD
         self.armed = False
         self.guided = GuidedTarget()
-        self.outbox = deque(maxlen=OUTBOX_LENGTH)
+        self.outbox.clear()
         self.telemetry = Telemetry(self)
         self._warned_us = -WARNING_PERIOD_US
         self.paused = None
@@ -199,15 +200,25 @@ class BuiltInAutopilot(Autopilot):
         self.camera.read_parameters()
         self.vehicle.read_parameters()
 
-    def continue_loaded(self, note: str) -> None:
-        """Derive what is not part of the state, after one has been loaded; the next log begins."""
+    def resume(self, state: AutopilotState) -> None:
+        """Continue from a state that is loaded and checked; the next log begins."""
         if self.log is not None:
             self.log.close()
+        self.state = state
         self.vehicle.attach()
         self._derive()
         self._newest = UNKNOWN
         self._sensors = SensorColumns._make(self._row.tolist())
-        self.status.mode, self.status.armed, self.status.note = self.mode.name, self.armed, note
+        self.status.mode, self.status.armed, self.status.note = self.mode.name, self.armed, self.arming.note
+
+    @property
+    def outbox(self) -> deque[Notice]:
+        """Notices for ground stations; the oldest are dropped."""
+        return self.state.outbox
+
+    def replace_target(self, target: GuidedTarget) -> None:
+        """Set the target of GUIDED; its number tells the mode that it is new."""
+        self.guided = replace(target, number=self.guided.number + 1)
 
     @property
     def busy(self) -> bool:

@@ -147,7 +147,7 @@ def take_off(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack
     require(autopilot.armed, rejected("Takeoff: not armed"))
     require_guided(autopilot, "Takeoff")
     require(autopilot.telemetry.landed != Landed.IN_AIR, rejected("Takeoff: already flying"))
-    autopilot.guided = GuidedTarget(time_us=autopilot.now_us, takeoff=p[6], speed=autopilot.guided.speed)
+    autopilot.replace_target(GuidedTarget(autopilot.now_us, takeoff=p[6], speed=autopilot.guided.speed))
     return None
 
 
@@ -234,7 +234,7 @@ def set_roi_location(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int
     position = local_position(autopilot, p, frame, "ROI")
     autopilot.executor.actions.roi = None if p[4] == 0.0 == p[5] else position
     if autopilot.executor.actions.roi is not None:
-        autopilot.guided = replace(autopilot.guided, yaw=nan, yaw_rate=nan)  # it replaces a heading commanded before
+        autopilot.replace_target(replace(autopilot.guided, yaw=nan, yaw_rate=nan))  # in place of a heading
         if autopilot.mode.name not in ("AUTO", "GUIDED"):
             autopilot.send_text(Severity.INFO, "ROI: applies in AUTO and GUIDED")
 

@@ -12,6 +12,7 @@ from paddock.autopilot.contract import drives
 from paddock.autopilot.estimate import GRAVITY
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.compute.scalars import exp
+from paddock.world.records import Text
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -36,7 +37,7 @@ class Battery:
     autopilot: "BuiltInAutopilot"
     consumed: float = nan  # mAh; NaN: not measured
     level: int = 0  # 0, LOW or CRITICAL
-    reason: str = ""
+    reason: Text = ""
     _low_time: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])  # s below the voltage limit of each level
     _limits: dict[int, tuple[float, float]] = field(default_factory=dict)  # V and mAh, by level
     _timer: float = 0.0  # s
@@ -237,8 +238,8 @@ AUTO_RC, AUTO_GCS, GUIDED_RC, LANDING, PILOTED_GCS = 1, 2, 4, 8, 16
 class Failsafe:
     """One condition over time."""
 
-    name: str
-    parameter: str  # selects the action
+    name: Text
+    parameter: Text  # selects the action
     rank: int
     subsystem: int  # ArduPilot's number in the log
     after: float = 0.0  # s that the condition must last
@@ -271,7 +272,6 @@ class Failsafes:
     position: Failsafe
     glitch: Failsafe  # reported, without an action: dead reckoning continues until the position is lost
     critical: Failsafe
-    all: list[Failsafe]
     short: Failsafe | None  # of planes, whose `rc` and `gcs` are the long failsafe
     _tilted: float  # s
 
@@ -287,8 +287,13 @@ class Failsafes:
         self.glitch = Failsafe("GPS glitch", "FS_EKF_ACTION", 0, ESTIMATE_ERROR, GLITCH_TIME)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5, BATTERY_ERROR)
         self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1, RADIO_ERROR) if plane else None
-        self.all = [self.critical, self.position, self.low, self.rc, self.gcs, *filter(None, (self.short,))]
         self._tilted = 0.0
+
+    @property
+    def all(self) -> list[Failsafe]:
+        """Those with an action, by descending rank."""
+        ranked = [self.critical, self.position, self.low, self.rc, self.gcs]
+        return ranked if self.short is None else [*ranked, self.short]
 
     @property
     def acting(self) -> bool:

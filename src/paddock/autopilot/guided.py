@@ -23,7 +23,7 @@ CHANGE_MODE = 1  # bit of MAV_DO_REPOSITION_FLAGS
 NO_CHANGE, DEFAULT = -1.0, -2.0  # special speeds
 
 
-@dataclass
+@dataclass(frozen=True)
 class GuidedTarget:
     """The newest target for GUIDED; NaN: not given."""
 
@@ -37,6 +37,7 @@ class GuidedTarget:
     speed: float = nan  # m/s towards `position`
     pace: float = nan  # m/s along the nose while it heads for `yaw`, negative backwards; of rovers
     takeoff: float = nan  # m above home to climb to first (MAV_CMD_NAV_TAKEOFF)
+    number: int = 0  # of all targets since boot
 
 
 def require_position(p: Sequence[float], frame: int, what: str) -> None:
@@ -82,10 +83,8 @@ def require_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> None:
 
 def set_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> None:
     """Replace the target; a speed set by DO_CHANGE_SPEED is kept."""
-    target.time_us = autopilot.now_us
-    if isnan(target.speed):
-        target.speed = autopilot.guided.speed
-    autopilot.guided = target
+    speed = autopilot.guided.speed if isnan(target.speed) else target.speed
+    autopilot.replace_target(replace(target, time_us=autopilot.now_us, speed=speed))
 
 
 def reposition(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
@@ -151,7 +150,7 @@ def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) ->
     require(speed in (NO_CHANGE, DEFAULT) or 0.0 < speed <= MAX_SPEED, invalid)
     if speed != NO_CHANGE:
         autopilot.executor.actions.change_speed(speed)
-        autopilot.guided = replace(autopilot.guided, speed=autopilot.executor.actions.speed)
+        autopilot.replace_target(replace(autopilot.guided, speed=autopilot.executor.actions.speed))
 
 
 def yaw(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
@@ -185,7 +184,7 @@ def change_heading(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) 
 
 def _turn(autopilot: BuiltInAutopilot, heading: float) -> None:
     require_guided(autopilot, "Yaw")
-    autopilot.guided = replace(autopilot.guided, yaw=remainder(heading, tau), yaw_rate=nan)
+    autopilot.replace_target(replace(autopilot.guided, yaw=remainder(heading, tau), yaw_rate=nan))
 
 
 def change_altitude(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:

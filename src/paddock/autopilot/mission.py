@@ -91,23 +91,29 @@ def next_stretch(items: Sequence[MissionItem], sequence: int, jumps: dict[int, i
 class MissionActions:
     """The queue of DO and CONDITION items of a leg, and the speed and yaw they have set."""
 
-    autopilot: "BuiltInAutopilot"
+    executor: "MissionExecutor"
     roi: Ned | None = None  # the region of interest, which a copter faces in AUTO and GUIDED
-    waiting: list[tuple[int, MissionItem]] = field(default_factory=list)  # sequence and item
+    waiting: list[int] = field(default_factory=list)  # sequences of items
     speed: float = nan  # m/s, from DO_CHANGE_SPEED
     commanded_yaw: float = nan  # rad, from CONDITION_YAW; until the next leg
     _elapsed: float = -1.0  # s in the condition at the head of the queue; -1: not started
 
-    def load(self, items: Sequence[tuple[int, MissionItem]]) -> None:
+    @property
+    def autopilot(self) -> "BuiltInAutopilot":
+        """The autopilot of the mission."""
+        return self.executor.autopilot
+
+    def load(self, sequences: Sequence[int]) -> None:
         """Start the actions of a new leg; pending ones of the last leg are dropped."""
-        self.waiting = list(items)
+        self.waiting = list(sequences)
         self.commanded_yaw = nan
         self._elapsed = -1.0
 
     def update(self, dt: float, distance: float) -> None:
         """Run what is due; `distance` m to the waypoint."""
         while self.waiting:
-            sequence, item = self.waiting[0]
+            sequence = self.waiting[0]
+            item = self.executor.items[sequence]
             if ITEM_KINDS[item.command].role is not Role.CONDITION:
                 self._run_action(sequence, item)
             elif not self._condition_met(sequence, item, dt, distance):
@@ -117,7 +123,8 @@ class MissionActions:
 
     def finish(self) -> None:
         """Run the remaining DO items without waiting for conditions: the mission ends."""
-        self.waiting = [entry for entry in self.waiting if ITEM_KINDS[entry[1].command].role is not Role.CONDITION]
+        items = self.executor.items
+        self.waiting = [k for k in self.waiting if ITEM_KINDS[items[k].command].role is not Role.CONDITION]
         self.update(0.0, 0.0)
 
     def roi_yaw(self) -> float:
@@ -221,7 +228,7 @@ class MissionExecutor:
         self.autopilot = autopilot
         self.lead = inf
         self.passed = self.running = self.finished = False
-        self.actions = MissionActions(autopilot)
+        self.actions = MissionActions(self)
         self.rewind(autopilot.plans[PlanKind.MISSION])
 
     def rewind(self, items: Sequence[MissionItem]) -> None:
@@ -230,7 +237,7 @@ class MissionExecutor:
         self._jumps = {}
         self._leg = None
         self.current = 0
-        self.actions = MissionActions(self.autopilot, None if self.running else self.actions.roi)
+        self.actions = MissionActions(self, None if self.running else self.actions.roi)
         self.finished = False
 
     @property
@@ -332,7 +339,7 @@ class MissionExecutor:
     def _start_leg(self, stretch: Stretch, start: Ned) -> None:
         """Start the leg from `start` to the next NAV item, or complete the mission."""
         self.lead, self.passed = inf, False
-        self.actions.load([(k, self.items[k]) for k in stretch.actions])
+        self.actions.load(stretch.actions)
         if stretch.nav is None:
             self.actions.finish()
             self._leg, self.finished = None, True

@@ -35,6 +35,7 @@ from paddock.autopilot.telemetry import (
     require,
     unsupported,
 )
+from paddock.world.records import Text
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -79,10 +80,11 @@ class Arming:
 
     autopilot: BuiltInAutopilot
     passes: bool = False
+    note: Text = ""  # the first failure
     _checked_us: int = -CHECK_PERIOD_US
     _attempt_us: int = -REPORTED_FOR_US  # last failed attempt
     _reported_us: int = -REPEAT_US
-    _reported: list[str] = field(default_factory=list)
+    _reported: list[Text] = field(default_factory=list)
 
     def update(self) -> None:
         """Run the checks; after a failed attempt, repeat what still fails."""
@@ -92,7 +94,7 @@ class Arming:
         self._checked_us = now
         failures = [] if self.autopilot.armed else self.failures()
         self.passes = not failures
-        self.autopilot.status.note = failures[0] if failures else ""
+        self.note = self.autopilot.status.note = failures[0] if failures else ""
         if failures and now - self._attempt_us < REPORTED_FOR_US and now - self._reported_us >= REPEAT_US:
             self._report(failures)
 
@@ -142,7 +144,7 @@ class Arming:
         if not force and autopilot.telemetry.landed in (Landed.IN_AIR, Landed.TAKEOFF, Landed.LANDING):
             return rejected("Disarm: vehicle is flying; land or force")
         autopilot.armed = False
-        autopilot.guided = GuidedTarget()  # a target must not survive disarming
+        autopilot.replace_target(GuidedTarget())  # a target must not survive disarming
         autopilot.vehicle.reset_control()
         autopilot.failsafes.on_disarm()
         autopilot.fence.on_disarm()
@@ -230,7 +232,7 @@ class Calibration:
     """The calibration in progress of one vehicle."""
 
     autopilot: BuiltInAutopilot
-    sensors: tuple[str, ...] = ()  # GYRO, ACCEL, BARO; empty: none in progress
+    sensors: tuple[Text, ...] = ()  # GYRO, ACCEL, BARO; empty: none in progress
     count: int = 0
     sums: list[float] = field(default_factory=lambda: [0.0] * 7)  # gyro 3, accel 3, pressure less the first
     squares: list[float] = field(default_factory=lambda: [0.0] * 7)

@@ -8,6 +8,8 @@ from enum import IntEnum
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from paddock.world.records import Text
+
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
 
@@ -30,7 +32,7 @@ class Ack(NamedTuple):
     """A result with the reason of a refusal, which is also sent as STATUSTEXT."""
 
     result: CommandResult = CommandResult.ACCEPTED
-    text: str = ""
+    text: Text = ""
 
     @property
     def accepted(self) -> bool:
@@ -106,7 +108,7 @@ class StatusText:
     """A line of text for the operator."""
 
     severity: Severity
-    text: str
+    text: Text
 
 
 @dataclass(frozen=True)

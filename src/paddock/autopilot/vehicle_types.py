@@ -37,6 +37,7 @@ from paddock.autopilot.control.rover_path import RoverDriver
 from paddock.autopilot.estimate import Ned, Point
 from paddock.autopilot.group import NOW
 from paddock.autopilot.modes import find_modes
+from paddock.autopilot.modes.copter import CopterMode
 from paddock.autopilot.modes.plane_auto import PlaneAuto
 from paddock.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.autopilot.telemetry import Landed, Severity
@@ -150,13 +151,12 @@ class Copter(VehicleControl):
     _track: CopterTrack
     _heading: CopterHeading
     _steady: bool  # what the mode asks for stays the same until it decides again
-    _legs: CopterLegs | None  # that the mode follows in steady flight
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
         self.return_path = ReturnPath()
-        self._steady, self._legs = False, None
+        self._steady = False
         self.landed = True
         self._still = self._grounded = 0.0
         self._flown = False
@@ -201,16 +201,21 @@ class Copter(VehicleControl):
         self.end_steady()
         return self._heading
 
-    def stay_steady(self, legs: CopterLegs | None = None) -> None:
-        """Repeat the requests of the mode, without it, until its next decision; `legs` that it follows, if any."""
-        self._steady, self._legs = True, legs
+    def stay_steady(self) -> None:
+        """Repeat the requests of the mode, without it, until its next decision."""
+        self._steady = True
+
+    @property
+    def _legs(self) -> CopterLegs | None:
+        """The legs that the mode follows in steady flight."""
+        mode = self.autopilot.mode
+        return mode.legs if isinstance(mode, CopterMode) else None
 
     def end_steady(self) -> None:
         """End the loop of steady flight: continue from where it has come to."""
         if self.autopilot.cruising:
             self.autopilot.cruising = False
             copter_cruise.end_cruise(self.setpoint, self._legs)
-            self._legs = None
 
     def record_check(self) -> None:
         """Note in steady flight that failsafes were checked; what looks like a landing ends it."""

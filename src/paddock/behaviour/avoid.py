@@ -120,10 +120,10 @@ def _avoid_obstacles(seen: Floats, n: int, solids: Solids, urges: Floats) -> Non
                 for item in range(starts[cell], starts[cell + 1]):
                     dx, dy, dz = way_to_obstacle(x, y, z, items[item], table)
                     d2 = dx * dx + dy * dy + dz * dz
-                    here = (table_index(floor(u + dx * rate), columns) == column) & (
+                    same_cell = (table_index(floor(u + dx * rate), columns) == column) & (
                         table_index(floor(v + dy * rate), rows) == row
                     )
-                    if here and d2 < reach * reach:
+                    if same_cell and d2 < reach * reach:
                         g = visit(g, me, still, dx, dy, dz, d2, Nothing(0.0))
         urges[0, i] += seen[7, i] * g.x
         urges[1, i] += seen[7, i] * g.y

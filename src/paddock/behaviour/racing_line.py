@@ -174,20 +174,20 @@ def _weigh(
     The last of the limits is that of the place where vehicle i is.
     """
     gap, speed, other = ahead - space.length, spots[2, j], spots[1, j] + FORESIGHT * spots[3, j]
-    here, now = spots[1, i], spots[1, j]
+    mine, now = spots[1, i], spots[1, j]
     abreast = absolute(ahead) < space.length + 0.5
     for lane in range(LINES):
         offset = clamp(spots[4, j] + (lane - LINES // 2) * step, -space.room, space.room)
         near = minimum(absolute(other - offset), absolute(now - offset)) < space.width
         # a line on the far side of a car abreast, or nearer to it than now, is not free
-        across = ((now - here) * (now - offset) < 0.0) | (near & (absolute(now - offset) < absolute(now - here) + 0.1))
+        across = ((now - mine) * (now - offset) < 0.0) | (near & (absolute(now - offset) < absolute(now - mine) + 0.1))
         costs[lane] += select(abreast & across, BLOCKED, 0.0)
         closing = (ahead < 0.0) & (speed > spots[2, i] + 1.0) & (-gap < 1.5 * (speed - spots[2, i]))
-        costs[lane] += select(closing & near & (absolute(now - here) > space.width), 4.0, 0.0)
+        costs[lane] += select(closing & near & (absolute(now - mine) > space.width), 4.0, 0.0)
         if near and ahead > 0.0:
             costs[lane] += maximum(spots[5, i] - maximum(speed, 0.0) - maximum(gap - KEEP, 0.0) / PATIENCE, 0.0)
             limits[lane] = minimum(limits[lane], behind(gap - KEEP, speed, space.brake))
-    if ahead > 0.0 and absolute(other - here) < space.width - 0.3 and absolute(now - here) < space.width:
+    if ahead > 0.0 and absolute(other - mine) < space.width - 0.3 and absolute(now - mine) < space.width:
         limits[LINES] = minimum(limits[LINES], behind(gap - 0.5 * KEEP, speed, space.brake))
 
 

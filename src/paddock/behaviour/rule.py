@@ -157,11 +157,11 @@ class Rule:
             Value("dt"),
         )
         if self.command not in (None, model.command):
-            wanted, available = (
+            expected, available = (
                 ", ".join(column_index(command)) for command in (self.command, model.command) if command is not None
             )
             raise InvalidValueError(
-                f"behaviour {self.name!r} drives models with the commands {wanted}; {model.name} has {available}"
+                f"behaviour {self.name!r} drives models with the commands {expected}; {model.name} has {available}"
             )
         acting = _acting(model, self.desire, self.inputs, AVOID in column_index(self.options))
         return KernelSpec(f"{model.name}-{self.name}", acting, arguments)
@@ -228,13 +228,13 @@ def act(
     me = pose_of(state, parameters)
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
-    wanted, remembered = desire_of(me, memory, options, urge, target, path, dt)
-    wanted = clear_of(wanted, away)
+    desire, remembered = desire_of(me, memory, options, urge, target, path, dt)
+    desire = clear_of(desire, away)
     go = select(target_row == NO_TARGET, 0.0, 1.0)
-    wanted = Desire(wanted.vx * go, wanted.vy * go, wanted.vz * go, wanted.ahead, wanted.turn * go, wanted.gear)
-    guided = guide_of(state, command, parameters, wanted)
+    desire = Desire(desire.vx * go, desire.vy * go, desire.vz * go, desire.ahead, desire.turn * go, desire.gear)
+    guided = guide_of(state, command, parameters, desire)
     inputs, remembered = inputs_of(guided, me, remembered, options, path, dt)
-    return inputs, wanted, remembered
+    return inputs, desire, remembered
 
 
 @lru_cache(maxsize=512)

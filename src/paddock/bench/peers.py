@@ -138,10 +138,10 @@ def commonroad_turn(model: str, forward: str, steer: str) -> Figures:
     """Return the yaw rate (rad/s) every 10 ms for 4 s after a step of the steering at 0.4 rad/s, without drive."""
     start, dynamics = commonroad_model(model)
     state = start([0.0, 0.0, 0.0, float(forward), 0.0, 0.0, 0.0])
-    rates, wanted = [], float(steer)
+    rates, target = [], float(steer)
     for tick in range(4000):
-        rate = STEER_RATE if state[2] < wanted - 1e-9 else 0.0
-        inputs = [min(rate, (wanted - state[2]) / DT), 0.0]
+        rate = STEER_RATE if state[2] < target - 1e-9 else 0.0
+        inputs = [min(rate, (target - state[2]) / DT), 0.0]
         change = dynamics(state, inputs)
         state = [x + DT * dx for x, dx in zip(state, change, strict=True)]
         if tick % 10 == 9:
@@ -169,14 +169,14 @@ def ortools(seconds: str) -> Figures:
     search.time_limit.FromMilliseconds(int(1000 * float(seconds)))
     started, before = time.perf_counter(), time.process_time()
     solution = routing.SolveWithParameters(search)
-    taken, processor, orders = time.perf_counter() - started, time.process_time() - before, []
+    elapsed, processor, orders = time.perf_counter() - started, time.process_time() - before, []
     for vehicle in range(vehicles):
         order, at = [], solution.Value(routing.NextVar(routing.Start(vehicle)))
         while not routing.IsEnd(at):
             order.append(manager.IndexToNode(at) - 2 * vehicles)
             at = solution.Value(routing.NextVar(at))
         orders.append(order)
-    return {"orders": orders, "seconds": taken, "processor": processor}
+    return {"orders": orders, "seconds": elapsed, "processor": processor}
 
 
 PIXEL, NEAR, FAR = 0.05, 1e-4, 30.0  # m: of distance fields
@@ -248,14 +248,14 @@ def mpc(folder: str, steps: str) -> Figures:
 
     angle = np.linspace(0.0, 2.0 * np.pi, 200, endpoint=False)
     line = line_of(20.0 * np.column_stack([np.cos(angle), np.sin(angle)]), True, 10.0)
-    car, m, taken = Car(), Motion(20.3, 0.0, 0.5 * np.pi, 9.0), []
+    car, m, durations = Car(), Motion(20.3, 0.0, 0.5 * np.pi, 9.0), []
     controller = Mpc(car)
     for _ in range(int(steps)):
         started = time.perf_counter()
         rate, pull = controller.step(line, m)
-        taken.append(time.perf_counter() - started)
+        durations.append(time.perf_counter() - started)
         m = car.moved(m, m.steer + 0.025 * rate, pull, 0.025)
-    return {"median": float(np.median(taken))}
+    return {"median": float(np.median(durations))}
 
 
 PEERS: dict[str, Callable[..., Figures]] = {

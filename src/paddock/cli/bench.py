@@ -39,9 +39,9 @@ def bench(
     from paddock.bench.result import benchmark_names, find_bench
 
     if list_:
-        known = benchmark_names()
-        width = max(map(len, known), default=0)
-        print("\n".join(f"{name:{width}}  {find_bench(name).summary}" for name in known))
+        available = benchmark_names()
+        width = max(map(len, available), default=0)
+        print("\n".join(f"{name:{width}}  {find_bench(name).summary}" for name in available))
         return 0
     results = measure(names, quick)
     if json:

@@ -91,8 +91,8 @@ def fmu(
     try:
         vehicle_model = find_model(name)
     except UnknownNameError:
-        known = (*model_names(), *(() if model else preset_names(CAR)))
-        raise unknown_name("model" if model else "model or preset of a car", name, known) from None
+        names = (*model_names(), *(() if model else preset_names(CAR)))
+        raise unknown_name("model" if model else "model or preset of a car", name, names) from None
     values = parameter_values(vehicle_model, entry, lambda *path: f"--{path[0]}")
     path = Path(output or "_".join(filter(None, (name, preset))) + ".fmu")
     export_fmu(vehicle_model, values, path, fmi)

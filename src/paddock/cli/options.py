@@ -30,9 +30,9 @@ PAGE = "web"  # name of the page's endpoint
 SEED_END = 2**64
 
 
-def free_port(bind: str, wanted: int = PORT) -> int:
-    """Return the wanted port if it is free, else any free port; 0 if unknown."""
-    for port in (wanted, 0):
+def free_port(bind: str, preferred: int = PORT) -> int:
+    """Return the preferred port if it is free, else any free port; 0 if unknown."""
+    for port in (preferred, 0):
         family = socket.AF_INET6 if ":" in bind else socket.AF_INET
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

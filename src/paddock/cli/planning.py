@@ -1,10 +1,10 @@
 """The work of `paddock plan`: choose the mission, plan it, write files, print tables."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from paddock.cli.plan import PlanOptions
 from paddock.cli.progress import COMPILING, bar, late_status
@@ -103,15 +103,14 @@ NEGOTIATED = "cbba"  # the method that vehicles of a mission over radio carry ou
 WIDE = 160  # table width where stdout is not a terminal
 
 
-@dataclass
-class Output:
+class Output(NamedTuple):
     """The files written, and the planning time."""
 
     seconds: float  # planning time, with the division of fields
-    folder: Path | None = None
-    files: list[str] | None = None
-    animation: str | None = None
-    missing: str = ""  # why there are no plots
+    folder: Path | None
+    files: list[str]
+    missing: str  # why there are no plots
+    animation: str | None
 
 
 def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
@@ -124,30 +123,30 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
-    findings, output = _planned(scenario, setup, options)
-    output.seconds += divided
+    findings, seconds = _planned(scenario, setup, options)
     if findings.setup.events:
         with bar("simulating the mission events"):
             findings = replace(findings, outcome=outcome_of(findings.setup, findings.plan))
     findings = _with_links(findings)
+    folder, files, missing = None, list[str](), ""
     if not options.no_files:
         valid = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in scenario.name)
-        output.folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
-        with bar(f"writing {output.folder}") as progress:
-            output.files, output.missing = write_plan(findings, output.folder, progress)
+        folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
+        with bar(f"writing {folder}") as progress:
+            files, missing = write_plan(findings, folder, progress)
     if options.animate is not None:
         from paddock.record.mission_report.animation import animate
 
         with bar(f"drawing {options.animate}") as progress:
             run = None if findings.outcome is None else findings.outcome.run
             animate(findings.plan, Path(options.animate), scenario.name, progress, run=run)
-        output.animation = options.animate
+    output = Output(seconds + divided, folder, files, missing, options.animate)
     _print_json(findings, output) if options.json else _print_tables(findings, output)
     undone = findings.plan.undone if findings.outcome is None else findings.outcome.undone
     return 1 if options.strict and undone else 0
 
 
-def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Output]:
+def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, float]:
     own = {setup.method: setup.options}
     names = options.tried if options.compares else [setup.method]
     with late_status(COMPILING):
@@ -163,7 +162,7 @@ def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> t
     if not options.compares and best.method == NEGOTIATED and setup.lost_link is not None:
         plan = _negotiated(scenario, plan)
     metrics, shown = foreseen(plan, apart=True), trials if options.compares else ()
-    return Findings(scenario, setup, plan, metrics, shown, parquet=options.parquet), Output(best.seconds)
+    return Findings(scenario, setup, plan, metrics, shown, parquet=options.parquet), best.seconds
 
 
 def _negotiated(scenario: Scenario, central: Plan) -> Plan:
@@ -199,7 +198,7 @@ def _print_json(findings: Findings, output: Output) -> None:
 
     values: dict[str, Any] = {"scenario": findings.scenario.name, **numbers(findings.plan, findings.metrics)}
     values |= {"compute_s": round(output.seconds, 6), **findings.numbers(timed=True)}
-    values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
+    values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files}
     values |= {"animation": output.animation} | ({"missing": output.missing} if output.missing else {})
     print(json.dumps(values, indent=2, allow_nan=False))
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,31 @@ if TYPE_CHECKING:
 LINE_EVERY = 1.0  # wall-clock s between two log lines
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PlayOptions:
+    """How to play."""
+
+    pace: float = 1.0
+    "Recorded seconds per wall-clock second, 0.05 to 100; 0: as fast as possible."
+
+    from_: Annotated[float, Parameter(name="--from")] = 0.0
+    "Start time, in s from the beginning of the recording."
+
+    seconds: float | None = None
+    "Duration to play, in recorded s; default: to the end."
+
+    headless: Flag = False
+    "Print log lines instead of the live view."
+
+    def span(self) -> tuple[float, float | None]:
+        """Return the first and last time to play, in s; None: to the end."""
+        for name, value in (("--from", self.from_), ("--seconds", 0.0 if self.seconds is None else self.seconds)):
+            if not (isfinite(value) and value >= 0):
+                raise InvalidValueError(f"{name} must be a number of seconds >= 0, not {value:g}")
+        return self.from_, None if self.seconds is None else self.from_ + self.seconds
+
+
 def replay(
     file: str,
     /,
@@ -32,10 +58,7 @@ def replay(
     verify: Flag = False,
     metrics: Flag = False,
     report: str | None = None,
-    pace: float = 1.0,
-    from_: Annotated[float, Parameter(name="--from")] = 0.0,
-    seconds: float | None = None,
-    headless: Flag = False,
+    play: PlayOptions | None = None,
     json_: Annotated[Flag, Parameter(name="--json")] = False,
     allow_imports: Flag = False,
     serve: ServeOptions | None = None,
@@ -52,21 +75,13 @@ def replay(
         Print distances, speeds, heights and events instead of playing.
     report
         Write a report of the race, or of the radio, to this folder instead of playing: Markdown, JSON, figures.
-    pace
-        Recorded seconds per wall-clock second, 0.05 to 100; 0: as fast as possible.
-    from_
-        Start time, in s from the beginning of the recording.
-    seconds
-        Duration to play, in recorded s; default: to the end.
-    headless
-        Print log lines instead of the live view.
     json_
         Print only a JSON summary at the end; implies --headless.
     allow_imports
         Import modules that the recording names, such as your own models, also if they are not installed.
     """
     asked = {"--verify": verify, "--metrics": metrics, "--report": report is not None}
-    chosen = [name for name, wanted in asked.items() if wanted]
+    chosen = [name for name, requested in asked.items() if requested]
     if len(chosen) > 1:
         raise PaddockError(f"{' and '.join(chosen)} are mutually exclusive")
     if report is not None:
@@ -75,11 +90,7 @@ def replay(
         return _verify(file, json_, allow_imports)
     if metrics:
         return _measure(file, json_)
-    for name, value in (("--from", from_), ("--seconds", 0.0 if seconds is None else seconds)):
-        if not (isfinite(value) and value >= 0):
-            raise InvalidValueError(f"{name} must be a number of seconds >= 0, not {value:g}")
-    span = from_, None if seconds is None else from_ + seconds
-    return _play(file, pace, span, headless or json_, json_, allow_imports, serve or ServeOptions())
+    return _play(file, play or PlayOptions(), json_, allow_imports, serve or ServeOptions())
 
 
 def _report(file: str, folder: str, as_json: bool, allow_imports: bool) -> int:
@@ -112,21 +123,15 @@ def _measure(file: str, as_json: bool) -> int:
     return 0
 
 
-def _play(
-    file: str,
-    pace: float,
-    span: tuple[float, float | None],
-    quiet: bool,
-    as_json: bool,
-    allow_imports: bool,
-    serve: ServeOptions,
-) -> int:
-    """Play from a time (s) until another; None: to the end. `quiet`: without the live view and the page."""
+def _play(file: str, options: PlayOptions, as_json: bool, allow_imports: bool, serve: ServeOptions) -> int:
+    """Play with the live view and the page, or with log lines."""
     from paddock.cli.session import signals
     from paddock.record.player import Player
 
-    served, (begin, until) = serve.over(None, page=not quiet), span
-    with Player(file, pace) as player, signals(player.stop) as caught, ExitStack() as stack:
+    begin, until = options.span()
+    quiet = options.headless or as_json
+    served = serve.over(None, page=not quiet)
+    with Player(file, options.pace) as player, signals(player.stop) as caught, ExitStack() as stack:
         stack.enter_context(installed_only(not allow_imports))
         if not player.recording.complete:
             print(f"paddock: {file} is incomplete: the run was interrupted", file=sys.stderr)

@@ -1,11 +1,15 @@
 """`paddock run`: run a scenario file, or one vehicle described by flags."""
 
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from paddock.cli.options import RunOptions, ServeOptions, as_flags
 from paddock.errors import PaddockError
+
+if TYPE_CHECKING:
+    from paddock.scenario import Scenario
 
 FLAGS = {
     "vehicles[0].model": "--model",
@@ -19,17 +23,52 @@ FLAGS = {
 """Path of a value in a scenario -> the flag that set it."""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class VehicleOptions:
+    """A single vehicle, instead of a scenario."""
+
+    model: str | None = None
+    "Instead of a file: one vehicle of this model, e.g. car.bicycle."
+
+    preset: str | None = None
+    "Its parameters, e.g. sedan."
+
+    speed: float | None = None
+    "Its initial forward speed, in m/s."
+
+    height: float | None = None
+    "Its initial height, in m."
+
+    behaviour: str | None = None
+    "Its behaviour, e.g. hold."
+
+    command: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    "A constant command input, e.g. throttle=0.4; may be repeated."
+
+    rate: float | None = None
+    "Ticks per simulated second, in Hz."
+
+    def scenario(self) -> "Scenario":
+        """Return the scenario of this vehicle."""
+        from paddock.scenario import load_scenario
+
+        vehicle: dict[str, Any] = {key: getattr(self, key) for key in ("model", "preset", "speed", "behaviour")}
+        if self.height is not None:
+            vehicle["pose"] = [0.0, 0.0, self.height, 0.0]
+        if self.command:
+            vehicle["commands"] = dict(map(_input, self.command))
+        name = str(self.model).rpartition(".")[2]
+        clock = {} if self.rate is None else {"rate": self.rate}
+        vehicle = {"name": name, **{key: value for key, value in vehicle.items() if value is not None}}
+        return load_scenario({"name": name, "clock": clock, "vehicles": [vehicle]})
+
+
 def run(
     scenario: str | None = None,
     /,
     *,
-    model: str | None = None,
-    preset: str | None = None,
-    speed: float | None = None,
-    height: float | None = None,
-    behaviour: str | None = None,
-    command: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
-    rate: float | None = None,
+    vehicle: VehicleOptions | None = None,
     options: RunOptions | None = None,
     serve: ServeOptions | None = None,
 ) -> int:
@@ -39,44 +78,21 @@ def run(
     ----------
     scenario
         A scenario file (YAML), or the name of a demo or manoeuvre (paddock demo --list).
-    model
-        Instead of a file: one vehicle of this model, e.g. car.bicycle.
-    preset
-        Its parameters, e.g. sedan.
-    speed
-        Its initial forward speed, in m/s.
-    height
-        Its initial height, in m.
-    behaviour
-        Its behaviour, e.g. hold.
-    command
-        A constant command input, e.g. throttle=0.4; may be repeated.
-    rate
-        Ticks per simulated second, in Hz.
     """
-    flat = {"preset": preset, "speed": speed, "height": height, "behaviour": behaviour, "rate": rate}
-    overrides: dict[str, Any] = {flag: value for flag, value in flat.items() if value is not None}
-    overrides |= {"command": command} if command else {}
-    if (scenario is None) == (model is None):
-        what = "not both" if model else "e.g. paddock run race.yaml, or paddock run --model quad --height 10"
+    single = vehicle or VehicleOptions()
+    flags = [name for name, value in asdict(single).items() if name != "model" and value not in (None, ())]
+    if (scenario is None) == (single.model is None):
+        what = "not both" if single.model else "e.g. paddock run race.yaml, or paddock run --model quad --height 10"
         raise PaddockError(f"give a scenario file or --model: {what}")
-    if model is None and overrides:
-        raise PaddockError(f"--{next(iter(overrides))} requires --model; set it in the scenario file instead")
+    if single.model is None and flags:
+        raise PaddockError(f"--{flags[0]} requires --model; set it in the scenario file instead")
     from paddock.cli.session import run_scenario
     from paddock.scenario import load_scenario
 
     if scenario is not None:
         return run_scenario(load_scenario(scenario), options or RunOptions(), serve)
-    entry: dict[str, Any] = {key: overrides[key] for key in ("preset", "speed", "behaviour") if key in overrides}
-    if height is not None:
-        entry["pose"] = [0.0, 0.0, height, 0.0]
-    if command:
-        entry["commands"] = dict(map(_input, command))
-    name = str(model).rpartition(".")[2]
-    vehicle = {"name": name, "model": model, **entry}
     try:
-        single = load_scenario({"name": name, "clock": {} if rate is None else {"rate": rate}, "vehicles": [vehicle]})
-        return run_scenario(single, options or RunOptions(), serve)
+        return run_scenario(single.scenario(), options or RunOptions(), serve)
     except PaddockError as error:
         raise PaddockError(as_flags(str(error), FLAGS)) from None
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.options import RunOptions, Served, ServeOptions, serving
 from paddock.cli.progress import COMPILING, Notices, bar, compiling
-from paddock.cli.summary import ShownRun, Tally, counted, process_age, summary_lines
+from paddock.cli.summary import ShownRun, Tally, counted, summary_lines
 from paddock.errors import NotFiniteError, PaddockError, file_errors
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
     sim.clock.paced_from = end
 
     def end_warm_up() -> None:
-        if tally.first_tick_seconds is None and sim.tick:
-            tally.first_tick_seconds = process_age()
+        tally.note_first_tick()
         if sim.tick >= max(end, 1):
             sim.engine.listeners.idle.remove(end_warm_up)
             sim.clock.paced_from = 0

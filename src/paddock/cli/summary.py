@@ -53,6 +53,11 @@ class Tally:
     def _count(self, event: "Event") -> None:
         self.events[event.kind] += 1
 
+    def note_first_tick(self) -> None:
+        """Note the age of the process when the first tick is done, s."""
+        if self.first_tick_seconds is None and self.sim.tick:
+            self.first_tick_seconds = process_age()
+
     def again(self) -> None:
         """Start over after a reset."""
         self.events.clear()
@@ -111,8 +116,8 @@ class Tally:
             return {}
         view = mission.view()
         undone = [{"task": task.name, "reason": task.reason} for task in view.tasks if task.state == "undone"]
-        kept = ("tasks", "completed", "travelled", "makespan", "replans")
-        figures = {key: view.metrics[key] for key in (*kept, *({"packets", "cbba"} & view.metrics.keys()))}
+        keys = ("tasks", "completed", "travelled", "makespan", "replans")
+        figures = {key: view.metrics[key] for key in (*keys, *({"packets", "cbba"} & view.metrics.keys()))}
         return {"mission": figures | {"undone": undone, "finished": view.finished}}
 
 

@@ -145,8 +145,7 @@ class RemoteSimulation(RemoteVerbs):
             self._ask(asked)
         elif ticks:
             control = self.controls.beforehand()
-            answer = {} if control is None else {"control": control["commands"], "tick": control["tick"]}
-            body = Direct("step_synchronously", {"ticks": int(ticks), **answer})
+            body = Direct("step_synchronously", {"ticks": int(ticks), "control": control})
             self.controls.arrived(self._ask(SNAPSHOT._replace(body=body, patient=True), keep=True))
 
     def run(self, until: float | None = None, pace: float | None = None) -> None:

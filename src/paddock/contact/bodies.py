@@ -13,17 +13,15 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute import arrays
-from paddock.compute.quaternion import axes as body_axes
 from paddock.compute.quaternion import rotate
 from paddock.compute.routine import routine
-from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, SPHERE
+from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE
 from paddock.world.columns import Column, Floats, column_index
 from paddock.world.parts import array, part, value
 from paddock.world.solids import BOX as BOX_SOLID
 from paddock.world.solids import SOLID
 
 CONTACT = "contact"  # the table of the last contact of each vehicle
-CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
 
 
 class BodyRow(NamedTuple):
@@ -48,7 +46,7 @@ class BodyRow(NamedTuple):
 
 
 ROW = BodyRow()
-HALF_ROW, SHAPE_ROW, GROUND_ROW = ROW.half, ROW.shape, ROW.ground
+HALF_ROW, CENTRE_ROW, SHAPE_ROW, GROUND_ROW = ROW.half, ROW.centre_x, ROW.shape, ROW.ground
 FRICTION_ROW, RESTITUTION_ROW, ASLEEP_ROW = ROW.friction, ROW.restitution, ROW.asleep
 LIGHTNESS_ROW, TURNING_ROW, MASS_ROW = ROW.lightness, ROW.turning, ROW.mass_z
 
@@ -78,31 +76,6 @@ class ContactState:
 
 CONTACT_NAMES = tuple(f"contact.{name}" for name in ("collided", *column_index(LastContact)))  # in snapshots
 COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
-
-
-def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, radius: Any, inertia: Any) -> None:
-    """Compute axes, centre, motion, segment of round bodies and inverse inertia in world axes, of every body."""
-    for i in range(b.shape[1]):
-        forward, left, up = body_axes(b[3, i], b[4, i], b[5, i], b[6, i])
-        for j in range(3):
-            axes[i, 0, j], axes[i, 1, j], axes[i, 2, j] = forward[j], left[j], up[j]
-        lies = 1 if b[HALF_ROW + 1, i] > b[HALF_ROW, i] else 0
-        radius[i], half_line = b[HALF_ROW, i], 0.0
-        if b[SHAPE_ROW, i] == CAPSULE:
-            radius[i] = b[HALF_ROW + 2, i]
-            half_line = b[HALF_ROW + lies, i] - radius[i]
-        elif b[SHAPE_ROW, i] == CONE:
-            lies, radius[i] = 2, CONE_WIDTH * b[HALF_ROW, i]
-            half_line = max(b[HALF_ROW + 2, i] - radius[i], 0.0)
-        for j in range(3):
-            centre[i, j] = b[j, i] + b[21, i] * axes[i, 0, j] + b[22, i] * axes[i, 2, j]
-            sweep[i, j] = dt * b[7 + j, i]
-            line[i, j] = half_line * axes[i, lies, j]
-            for k in range(3):
-                total = 0.0
-                for m in range(3):
-                    total += axes[i, m, j] * b[TURNING_ROW + m, i] * axes[i, m, k]
-                inertia[i, j, k] = total
 
 
 def posed_table(constants: Any, bodies: Any, poses: Any, columns: Any, falls: Any) -> Any:

@@ -6,7 +6,7 @@ last of these intervals begins. The axis on which it begins is the normal.
 """
 
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 AXES = 16  # rows of scratch for axes: 3 faces of each, 9 pairs of edges
 NONE = -1  # no touch
@@ -16,23 +16,33 @@ FACE_FIRST = 1e-3  # m: an edge must be this much better than a face to give the
 POINTS = 4  # of one contact
 
 
+class Solid(NamedTuple):
+    """A box, or an upright cylinder: centre (3,) and half its size (3,) in m, and its axes (3, 3), one per row."""
+
+    centre: Any
+    axes: Any
+    half: Any
+
+
 def dot(a: Any, b: Any) -> float:
     """Return the scalar product of two vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]  # type: ignore[no-any-return]
 
 
-def extent(axis: Any, axes: Any, half: Any, rounded: bool) -> float:
+def extent(axis: Any, solid: Solid, rounded: bool) -> float:
     """Return half the length of a body's projection on an axis; `rounded`: an upright cylinder."""
+    half = solid.half
     if rounded:
         return half[0] * sqrt(axis[0] * axis[0] + axis[1] * axis[1]) + half[2] * abs(axis[2])  # type: ignore[no-any-return]
     total = 0.0
     for k in range(3):
-        total += half[k] * abs(dot(axes[k], axis))
+        total += half[k] * abs(dot(solid.axes[k], axis))
     return total
 
 
-def write_axes(axes_a: Any, axes_b: Any, half_a: Any, start: Any, move: Any, rounded: bool, out: Any) -> None:
+def write_axes(a: Solid, b: Solid, start: Any, move: Any, rounded: bool, out: Any) -> None:
     """Write the axes to test, zeros where an axis is not needed; `rounded`: the second body is an upright cylinder."""
+    axes_a, axes_b = a.axes, b.axes
     for k in range(3):
         for j in range(3):
             out[k, j] = axes_a[k, j]
@@ -44,9 +54,9 @@ def write_axes(axes_a: Any, axes_b: Any, half_a: Any, start: Any, move: Any, rou
                 along = 0.0
                 for j in range(3):
                     along -= (start[j] + which * move[j]) * axes_a[k, j]
-                kept = min(max(-along, -half_a[k]), half_a[k])
-                x += kept * axes_a[k, 0]
-                y += kept * axes_a[k, 1]
+                inside = min(max(-along, -a.half[k]), a.half[k])
+                x += inside * axes_a[k, 0]
+                y += inside * axes_a[k, 1]
             x, y = start[0] + which * move[0] - x, start[1] + which * move[1] - y
             length = sqrt(x * x + y * y)
             out[3 + which, 0] = x / length if length > 1e-9 else 0.0
@@ -66,22 +76,21 @@ def write_axes(axes_a: Any, axes_b: Any, half_a: Any, start: Any, move: Any, rou
 
 
 def first_touch(
-    start: Any, move: Any, axes_a: Any, half_a: Any, axes_b: Any, half_b: Any, rounded: bool, level: bool, lines: Any,
-    normal: Any,
-) -> tuple[int, float]:  # fmt: skip
+    start: Any, move: Any, a: Solid, b: Solid, rounded: bool, level: bool, lines: Any, normal: Any
+) -> tuple[int, float]:
     """Return the code of the separating axis and the share of the tick at which two bodies touch; NONE if they do not.
 
     `start` is the way from the first to the second centre at the beginning of the tick, `move` its change. Bodies that
     overlap at the beginning touch there, along the axis of least depth; `level`: neither can move up or down, so that
     a vertical one would not help. Writes the `normal`, first to second.
     """
-    write_axes(axes_a, axes_b, half_a, start, move, rounded, lines)
+    write_axes(a, b, start, move, rounded, lines)
     enter, leave, depth, touching, shallow = -1e30, 1e30, 1e30, NONE, NONE
     for row in range(EDGES + 9):
         axis = lines[row]
         if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
             continue
-        reach = extent(axis, axes_a, half_a, False) + extent(axis, axes_b, half_b, rounded)
+        reach = extent(axis, a, False) + extent(axis, b, rounded)
         apart, speed = dot(start, axis), dot(move, axis)
         if abs(speed) < 1e-12:
             if abs(apart) > reach:
@@ -109,77 +118,75 @@ def first_touch(
 
 def clip(poly: Any, count: int, axis: Any, offset: float, out: Any) -> int:
     """Cut a polygon at the plane `axis . p <= offset`; return the number of points written to `out`."""
-    kept = 0
+    corners = 0
     for k in range(count):
-        here, there = poly[k], poly[(k + 1) % count]
-        inside, after = offset - dot(here, axis), offset - dot(there, axis)
+        start, end = poly[k], poly[(k + 1) % count]
+        inside, after = offset - dot(start, axis), offset - dot(end, axis)
         if inside >= 0.0:
             for j in range(3):
-                out[kept, j] = here[j]
-            kept += 1
+                out[corners, j] = start[j]
+            corners += 1
         if (inside < 0.0) != (after < 0.0):
             share = inside / (inside - after)
             for j in range(3):
-                out[kept, j] = here[j] + share * (there[j] - here[j])
-            kept += 1
-    return kept
+                out[corners, j] = start[j] + share * (end[j] - start[j])
+            corners += 1
+    return corners
 
 
-def face_points(
-    centre_r: Any, axes_r: Any, half_r: Any, face: int, outward: Any, centre_i: Any, axes_i: Any, half_i: Any,
-    poly: Any, other: Any, depths: Any,
-) -> int:  # fmt: skip
-    """Write the part of the incident box's nearest face over a face of the reference box; return the points kept.
+def face_points(reference: Solid, face: int, outward: Any, incident: Solid, poly: Any, other: Any, depths: Any) -> int:
+    """Write the part of the incident box's nearest face over a face of the reference box; return the number of points.
 
     `outward` points from the reference box to the incident one. Points lie on the incident face in `poly`.
     """
     nearest, most = 0, -1.0
     for k in range(3):
-        if abs(dot(axes_i[k], outward)) > most + 1e-9:
-            nearest, most = k, abs(dot(axes_i[k], outward))
-    side = -half_i[nearest] if dot(axes_i[nearest], outward) > 0.0 else half_i[nearest]
+        if abs(dot(incident.axes[k], outward)) > most + 1e-9:
+            nearest, most = k, abs(dot(incident.axes[k], outward))
+    side = -incident.half[nearest] if dot(incident.axes[nearest], outward) > 0.0 else incident.half[nearest]
     u, v = (nearest + 1) % 3, (nearest + 2) % 3
     for k in range(4):
-        along, across = (half_i[u] if k in (0, 3) else -half_i[u]), (half_i[v] if k < 2 else -half_i[v])
+        along = incident.half[u] if k in (0, 3) else -incident.half[u]
+        across = incident.half[v] if k < 2 else -incident.half[v]
         for j in range(3):
-            poly[k, j] = centre_i[j] + side * axes_i[nearest, j] + along * axes_i[u, j] + across * axes_i[v, j]
+            middle = incident.centre[j] + side * incident.axes[nearest, j]
+            poly[k, j] = middle + along * incident.axes[u, j] + across * incident.axes[v, j]
     count = 4
     for k in range(3):
         if k == face:
             continue
-        middle = dot(centre_r, axes_r[k])
-        count = clip(poly, count, axes_r[k], middle + half_r[k], other)
+        offset = dot(reference.centre, reference.axes[k])
+        count = clip(poly, count, reference.axes[k], offset + reference.half[k], other)
         for j in range(3):  # the same plane on the other side, with a turned axis
-            depths[j] = -axes_r[k, j]
-        count = clip(other, count, depths, half_r[k] - middle, poly)
-    plane, kept = dot(centre_r, outward) + half_r[face], 0
+            depths[j] = -reference.axes[k, j]
+        count = clip(other, count, depths, reference.half[k] - offset, poly)
+    plane, touching = dot(reference.centre, outward) + reference.half[face], 0
     for k in range(count):
         depth = plane - dot(poly[k], outward)
         if depth > -TOUCH:
             for j in range(3):
-                poly[kept, j] = poly[k, j]
-            depths[kept] = depth
-            kept += 1
-    return kept
+                poly[touching, j] = poly[k, j]
+            depths[touching] = depth
+            touching += 1
+    return touching
 
 
-def edge_point(code: int, centre_a: Any, axes_a: Any, half_a: Any, centre_b: Any, axes_b: Any, half_b: Any,
-               normal: Any, poly: Any) -> float:  # fmt: skip
+def edge_point(code: int, a: Solid, b: Solid, normal: Any, poly: Any) -> float:
     """Write the point between the two touching edges into `poly[0]`; return the depth there."""
     i, j = (code - EDGES) // 3, (code - EDGES) % 3
     for k in range(3):
-        poly[0, k], poly[1, k] = centre_a[k], centre_b[k]
+        poly[0, k], poly[1, k] = a.centre[k], b.centre[k]
     for k in range(3):
         if k != i:
-            side = half_a[k] if dot(axes_a[k], normal) > 0.0 else -half_a[k]
+            side = a.half[k] if dot(a.axes[k], normal) > 0.0 else -a.half[k]
             for m in range(3):
-                poly[0, m] += side * axes_a[k, m]
+                poly[0, m] += side * a.axes[k, m]
         if k != j:
-            side = -half_b[k] if dot(axes_b[k], normal) > 0.0 else half_b[k]
+            side = -b.half[k] if dot(b.axes[k], normal) > 0.0 else b.half[k]
             for m in range(3):
-                poly[1, m] += side * axes_b[k, m]
+                poly[1, m] += side * b.axes[k, m]
     depth = dot(poly[0], normal) - dot(poly[1], normal)
-    axis_a, axis_b = axes_a[i], axes_b[j]
+    axis_a, axis_b = a.axes[i], b.axes[j]
     between = dot(axis_a, axis_b)
     scale = 1.0 - between * between
     for m in range(3):
@@ -220,28 +227,24 @@ def swap(poly: Any, depths: Any, i: int, k: int) -> None:
     depths[i], depths[k] = depths[k], depths[i]
 
 
-def box_points(
-    code: int, normal: Any, centre_a: Any, axes_a: Any, half_a: Any, centre_b: Any, axes_b: Any, half_b: Any,
-    poly: Any, other: Any, depths: Any,
-) -> int:  # fmt: skip
+def box_points(code: int, normal: Any, a: Solid, b: Solid, poly: Any, other: Any, depths: Any) -> int:
     """Write at most four points where two boxes touch and the depth at each; return their number."""
     if code >= EDGES:
-        depths[0] = edge_point(code, centre_a, axes_a, half_a, centre_b, axes_b, half_b, normal, poly)
+        depths[0] = edge_point(code, a, b, normal, poly)
         return 1
     if code < 3:
-        count = face_points(centre_a, axes_a, half_a, code, normal, centre_b, axes_b, half_b, poly, other, depths)
+        count = face_points(a, code, normal, b, poly, other, depths)
     else:
         turned = other[-1]
         for j in range(3):
             turned[j] = -normal[j]
-        count = face_points(centre_b, axes_b, half_b, code - 3, turned, centre_a, axes_a, half_a, poly, other, depths)
+        count = face_points(b, code - 3, turned, a, poly, other, depths)
     return keep_four(poly, depths, count)
 
 
-def cylinder_points(
-    code: int, normal: Any, centre_a: Any, axes_a: Any, half_a: Any, centre_b: Any, half_b: Any, poly: Any, depths: Any
-) -> int:
+def cylinder_points(code: int, normal: Any, a: Solid, b: Solid, poly: Any, depths: Any) -> int:
     """Write the points where a box touches an upright cylinder: its side, or the corners over its top; as above."""
+    centre_a, axes_a, half_a, centre_b, half_b = a.centre, a.axes, a.half, b.centre, b.half
     low, high = centre_a[2], centre_a[2]
     for k in range(3):
         low -= half_a[k] * abs(axes_a[k, 2])
@@ -252,7 +255,7 @@ def cylinder_points(
         scale = half_b[0] / max(flat, 1e-9)
         poly[0, 0], poly[0, 1] = centre_b[0] - scale * normal[0], centre_b[1] - scale * normal[1]
         poly[0, 2] = middle
-        reach = extent(normal, axes_a, half_a, False) + extent(normal, axes_a, half_b, True)
+        reach = extent(normal, a, False) + extent(normal, b, True)
         depths[0] = reach - abs(
             (centre_b[0] - centre_a[0]) * normal[0]
             + (centre_b[1] - centre_a[1]) * normal[1]

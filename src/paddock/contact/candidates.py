@@ -301,11 +301,11 @@ def chosen_pairs(n: int, best: Any, counts: Any, firm: Any) -> Any:
     for i in range(n):
         for k in range(counts[i]):
             j = best[i, k]
-            known = False  # the other body has chosen this one, too, and comes first
+            mutual = False  # the other body has chosen this one, too, and comes first
             if j < i:
                 for m in range(counts[j]):
-                    known |= best[j, m] == i
-            if not known:
+                    mutual |= best[j, m] == i
+            if not mutual:
                 pairs[0, count], pairs[1, count] = min(i, j), max(i, j)
                 count += 1
     return pairs[:, :count].copy()

@@ -20,15 +20,11 @@ from paddock.contact.bodies import (
     ASLEEP_ROW,
     FRICTION_ROW,
     GROUND_ROW,
-    HALF_ROW,
     LIGHTNESS_ROW,
     RESTITUTION_ROW,
-    SHAPE_ROW,
-    prepare,
 )
 from paddock.contact.boxes import POINTS, dot
-from paddock.contact.touches import GROUND, RECORD, find_contacts
-from paddock.vehicles.model import BOX
+from paddock.contact.touches import GROUND, RECORD, Contacts, find_contacts, geometry
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -165,19 +161,11 @@ def resolve_all(b: Any, pairs: Any, dt: float, wake: float) -> tuple[Any, Any]:
     body; slower ones do not bounce either.
     """
     m, most = b.shape[1], pairs.shape[1] + b.shape[1]
-    axes, half, centre, sweep = empty((m, 3, 3)), empty((m, 3)), empty((m, 3)), empty((m, 3))
-    line, radius, inertia, bound = empty((m, 3)), empty(m), empty((m, 3, 3)), empty(m)
-    prepare(b, dt, axes, centre, sweep, line, radius, inertia)
-    for i in range(m):
-        for j in range(3):
-            half[i, j] = b[HALF_ROW + j, i]
-        bound[i] = max(radius[i] + sqrt(dot(line[i], line[i])), 0.0)
-        if b[SHAPE_ROW, i] >= BOX:
-            around = half[i, 0] * half[i, 0] + half[i, 1] * half[i, 1] + half[i, 2] * half[i, 2]
-            bound[i] = sqrt(around)
+    g = geometry(b, dt)
     record, points, gaps = empty((most, RECORD)), empty((most, POINTS, 3)), empty((most, POINTS))
     counts = zeros(most, int64)
-    contacts = find_contacts(b, pairs, dt, axes, half, centre, sweep, line, radius, bound, record, points, gaps, counts)
+    contacts = find_contacts(pairs, g, Contacts(record, points, gaps, counts))
+    sweep, inertia = g.sweep, g.inertia
     if contacts == 0:
         return zeros((9, m)), record[:0]
     velocity, light, wanted = empty((m + 1, 6)), empty((m + 1, 2)), empty((most, POINTS))

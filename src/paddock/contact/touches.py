@@ -11,9 +11,18 @@ from typing import Any, NamedTuple
 from numpy import empty
 
 from paddock.compute.math import sincos
-from paddock.contact.bodies import ASLEEP_ROW, GROUND_ROW, LIGHTNESS_ROW, SHAPE_ROW
-from paddock.contact.boxes import AXES, NONE, TOUCH, box_points, cylinder_points, dot, first_touch, keep_four
-from paddock.vehicles.model import BOX, CONE, CYLINDER
+from paddock.compute.quaternion import axes as body_axes
+from paddock.contact.bodies import (
+    ASLEEP_ROW,
+    CENTRE_ROW,
+    GROUND_ROW,
+    HALF_ROW,
+    LIGHTNESS_ROW,
+    SHAPE_ROW,
+    TURNING_ROW,
+)
+from paddock.contact.boxes import AXES, NONE, TOUCH, Solid, box_points, cylinder_points, dot, first_touch, keep_four
+from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER
 
 ADVANCES = 24  # towards the first touch; each at least halves what is left in all but grazing passes
 CLOSE = 1e-9  # m: a gap that counts as a touch
@@ -23,6 +32,7 @@ BUMPER = 0.3  # height of a vehicle's bumper, share of the height of its box
 OVERHANG, BESIDE = 0.9, 0.95  # length and width of what is below the bumper, shares of those of the box
 STEEP = 0.7  # vertical part of a normal: the touch is under the nose
 NEAR_TOP = 0.75  # of the height of a cone, above the lower side of the box: there a higher bumper touches it
+CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
 BASE_POINTS = 12  # around the base of a cone that lies on the ground
 
 
@@ -79,18 +89,29 @@ def surface_gap(shape: float, half: Any, point: Any, out: Any) -> float:
     return -least
 
 
-def solid_gap(between: Any, line: Any, axes: Any, half: Any, shape: float, scratch: Any) -> tuple[float, float]:
+class Outline(NamedTuple):
+    """What round bodies are tested against and with: the shape; axes and half sizes of a solid; of a round body, half
+    its line (m, in world axes) and its radius."""
+
+    shape: float
+    axes: Any
+    half: Any
+    line: Any
+    radius: float
+
+
+def solid_gap(between: Any, line: Any, solid: Outline, scratch: Any) -> tuple[float, float]:
     """Return the signed distance of a segment from a solid and the share (-1 to 1) of its nearest point.
 
     `between` is the way from the segment's centre to the solid's. The way out, in world axes, is left in `scratch[0]`.
     """
-    point, out = scratch[1], scratch[2]
+    point, out, axes = scratch[1], scratch[2], solid.axes
     s, square = 0.0, dot(line, line)
     gap = 0.0
     for _ in range(PROJECTIONS if square > 1e-18 else 1):
         for k in range(3):
             point[k] = s * dot(line, axes[k]) - dot(between, axes[k])
-        gap = surface_gap(shape, half, point, out)
+        gap = surface_gap(solid.shape, solid.half, point, out)
         for j in range(3):
             scratch[0, j] = out[0] * axes[0, j] + out[1] * axes[1, j] + out[2] * axes[2, j]
         if square > 1e-18:
@@ -99,29 +120,25 @@ def solid_gap(between: Any, line: Any, axes: Any, half: Any, shape: float, scrat
     if square > 1e-18:
         for k in range(3):
             point[k] = s * dot(line, axes[k]) - dot(between, axes[k])
-        gap = surface_gap(shape, half, point, out)
+        gap = surface_gap(solid.shape, solid.half, point, out)
         for j in range(3):
             scratch[0, j] = out[0] * axes[0, j] + out[1] * axes[1, j] + out[2] * axes[2, j]
     return gap, s
 
 
-def round_gap(
-    between: Any, line: Any, radius: float, other: Any, other_radius: float, axes: Any, half: Any, shape: float,
-    tie: float, normal: Any, scratch: Any,
-) -> tuple[float, float]:  # fmt: skip
+def round_gap(between: Any, a: Outline, b: Outline, tie: float, normal: Any, scratch: Any) -> tuple[float, float]:
     """Return the gap between a round body and any other and the share of its segment; write the normal towards it.
 
-    `other` and `other_radius` describe a second round body; `axes` and `half` a box, cone or cylinder. `tie` chooses
-    the normal of two bodies at the same place.
+    `between` is the way from its centre to the other's; `tie` chooses the normal of two bodies in the same position.
     """
-    if shape >= BOX:
-        gap, s = solid_gap(between, line, axes, half, shape, scratch)
+    if b.shape >= BOX:
+        gap, s = solid_gap(between, a.line, b, scratch)
         for j in range(3):
             normal[j] = -scratch[0, j]
-        return gap - radius, s
-    s, t = nearest_of_segments(between, line, other)
+        return gap - a.radius, s
+    s, t = nearest_of_segments(between, a.line, b.line)
     for j in range(3):
-        normal[j] = between[j] + t * other[j] - s * line[j]
+        normal[j] = between[j] + t * b.line[j] - s * a.line[j]
     distance = sqrt(dot(normal, normal))
     if distance > 1e-9:
         for j in range(3):
@@ -129,13 +146,12 @@ def round_gap(
     else:
         sine, cosine = sincos(GOLDEN_ANGLE * tie)
         normal[0], normal[1], normal[2] = 0.8 * cosine, 0.8 * sine, 0.6
-    return distance - radius - other_radius, s
+    return distance - a.radius - b.radius, s
 
 
 def round_touch(
-    start: Any, move: Any, line: Any, radius: float, other: Any, other_radius: float, axes: Any, half: Any,
-    shape: float, tie: float, normal: Any, scratch: Any,
-) -> tuple[float, float, float]:  # fmt: skip
+    start: Any, move: Any, a: Outline, b: Outline, tie: float, normal: Any, scratch: Any
+) -> tuple[float, float, float]:
     """Return the share of the tick at which a round body touches another (-1: it does not), depth and segment share.
 
     `start` is the way to the other's centre at the beginning of the tick and `move` its change; others as `round_gap`.
@@ -145,7 +161,7 @@ def round_touch(
     for _ in range(ADVANCES):
         for j in range(3):
             between[j] = start[j] + share * move[j]
-        gap, s = round_gap(between, line, radius, other, other_radius, axes, half, shape, tie, normal, scratch)
+        gap, s = round_gap(between, a, b, tie, normal, scratch)
         if gap <= CLOSE:
             return share, -gap, s
         share += gap / max(length, 1e-30)
@@ -155,15 +171,15 @@ def round_touch(
 
 
 def bumper_touch(
-    start: Any, move: Any, line: Any, radius: float, height: float, axes: Any, half: Any, normal: Any, scratch: Any,
-    part: Any,
-) -> tuple[float, float, float]:  # fmt: skip
-    """Find the touch of a cone (of a height, m) and a vehicle on wheels, as `round_touch`.
+    start: Any, move: Any, cone: Outline, vehicle: Outline, normal: Any, scratch: Any, part: Any
+) -> tuple[float, float, float]:
+    """Find the touch of a cone and a vehicle on wheels, as `round_touch`.
 
     A bumper lies ahead of what is below it: the vehicle is its box above the bumper, and a shorter box below. So a cone
     that leans away is pushed at the bumper, not at its foot. A cone lower than the bumper is touched near its top.
     """
-    high = min(2.0 * BUMPER * half[2], NEAR_TOP * height)  # of the bumper, above the lower side of the box
+    half, axes = vehicle.half, vehicle.axes
+    high = min(2.0 * BUMPER * half[2], NEAR_TOP * (2.0 * cone.half[2]))  # of the bumper, above the box's lower side
     best, depth, s = -1.0, 0.0, 0.0
     way, touches = part[2], part[3]
     for upper in range(2):
@@ -172,59 +188,63 @@ def bumper_touch(
         part[0, 2] = half[2] - 0.5 * high if upper == 1 else 0.5 * high
         for j in range(3):
             way[j] = start[j] + lift * axes[2, j]
-        share, deep, at = round_touch(
-            way, move, line, radius, line, 0.0, axes, part[0], BOX, 0.0, touches, scratch
-        )  # fmt: skip
+        box = Outline(vehicle.shape, axes, part[0], vehicle.line, vehicle.radius)
+        share, deep, at = round_touch(way, move, cone, box, 0.0, touches, scratch)
         if share >= 0.0 and (best < 0.0 or share < best or (share == best and deep > depth)):
             best, depth, s = share, deep, at
             for j in range(3):
                 normal[j] = touches[j]
     if best >= 0.0 and normal[2] > STEEP:  # it rises under the nose: thrown forwards, not pressed onto the ground
-        return round_touch(start, move, line, radius, line, 0.0, axes, half, BOX, 0.0, normal, scratch)
+        return round_touch(start, move, cone, vehicle, 0.0, normal, scratch)
     return best, depth, s
 
 
-def ground_points(
-    shape: float, centre: Any, axes: Any, half: Any, line: Any, radius: float, height: float, up: Any, x: float,
-    y: float, poly: Any, depths: Any,
-) -> int:  # fmt: skip
-    """Write the points of a body that may rest on a plane, and their depths below it; return their number.
+class GroundPlane(NamedTuple):
+    """The plane of the ground under a body: it contains (x, y, height); `up` is its normal."""
 
-    The plane contains (x, y, height); `up` is its normal.
-    """
-    count = 8 if shape == BOX else BASE_POINTS + 1 if shape == CONE else 2
+    x: float
+    y: float
+    height: float
+    up: Any
+
+
+def ground_points(a: Outline, centre: Any, ground: GroundPlane, poly: Any, depths: Any) -> int:
+    """Write the points of a body that may rest on the ground, and their depths below it; return their number."""
+    up, half, axes = ground.up, a.half, a.axes
+    count = 8 if a.shape == BOX else BASE_POINTS + 1 if a.shape == CONE else 2
     for k in range(count):
-        a, b, c = 0.0, 0.0, 0.0
-        if shape == BOX:
-            a = half[0] if k & 1 else -half[0]
-            b = half[1] if k & 2 else -half[1]
-            c = half[2] if k & 4 else -half[2]
-        elif shape == CONE:
+        forward, left, high = 0.0, 0.0, 0.0
+        if a.shape == BOX:
+            forward = half[0] if k & 1 else -half[0]
+            left = half[1] if k & 2 else -half[1]
+            high = half[2] if k & 4 else -half[2]
+        elif a.shape == CONE:
             sine, cosine = sincos(k * (6.283185307179586 / BASE_POINTS))
-            a, b, c = half[0] * cosine, half[1] * sine, -half[2]
+            forward, left, high = half[0] * cosine, half[1] * sine, -half[2]
             if k == BASE_POINTS:
-                a, b, c = 0.0, 0.0, half[2]
+                forward, left, high = 0.0, 0.0, half[2]
         for j in range(3):
-            poly[k, j] = centre[j] + a * axes[0, j] + b * axes[1, j] + c * axes[2, j]
-            if shape < CONE:
-                poly[k, j] += (1.0 if k else -1.0) * line[j] - radius * up[j]
-        depths[k] = -((poly[k, 0] - x) * up[0] + (poly[k, 1] - y) * up[1] + (poly[k, 2] - height) * up[2])
-    return count if shape >= CONE or dot(line, line) > 1e-18 else 1
+            poly[k, j] = centre[j] + forward * axes[0, j] + left * axes[1, j] + high * axes[2, j]
+            if a.shape < CONE:
+                poly[k, j] += (1.0 if k else -1.0) * a.line[j] - a.radius * up[j]
+        east, north, over = poly[k, 0] - ground.x, poly[k, 1] - ground.y, poly[k, 2] - ground.height
+        depths[k] = -(east * up[0] + north * up[1] + over * up[2])
+    return count if a.shape >= CONE or dot(a.line, a.line) > 1e-18 else 1
 
 
 def lowest_points(poly: Any, depths: Any, count: int) -> int:
-    """Keep the points that touch the ground together with the deepest one; return their number."""
+    """Write the points that touch the ground together with the deepest one to the front; return their number."""
     deepest = depths[0]
     for k in range(1, count):
         deepest = max(deepest, depths[k])
-    kept = 0
+    touching = 0
     for k in range(count):
         if depths[k] > deepest - TOUCH:
             for j in range(3):
-                poly[kept, j] = poly[k, j]
-            depths[kept] = depths[k]
-            kept += 1
-    return kept
+                poly[touching, j] = poly[k, j]
+            depths[touching] = depths[k]
+            touching += 1
+    return touching
 
 
 GROUND = -1  # in place of a second body
@@ -249,83 +269,140 @@ class Contact(NamedTuple):
     sliding: float  # N s: impulse of friction
 
 
-def touch(
-    a: int, c: int, b: Any, axes: Any, half: Any, centre: Any, sweep: Any, line: Any, radius: Any,
-    lines: Any, small: Any, poly: Any, other: Any, depths: Any, normal: Any,
-) -> tuple[int, float]:  # fmt: skip
+class Geometry(NamedTuple):
+    """The bodies of a tick, one per row: their table, axes, half sizes, centres at its end and motion within it (m),
+    the lines and radii of round bodies, inverse inertia in world axes, radii of spheres around them."""
+
+    table: Any
+    axes: Any
+    half: Any
+    centre: Any
+    sweep: Any
+    line: Any
+    radius: Any
+    inertia: Any
+    bound: Any
+
+
+class Contacts(NamedTuple):
+    """The contacts of a tick, one per row: columns of `Contact`, points (m), depths at them, number of points."""
+
+    record: Any
+    points: Any
+    gaps: Any
+    counts: Any
+
+
+class Scratch(NamedTuple):
+    """Arrays of the narrow phase: vectors, and the points, depths and normal of the contact that is looked for."""
+
+    lines: Any
+    small: Any
+    poly: Any
+    other: Any
+    depths: Any
+    normal: Any
+
+
+def geometry(b: Any, dt: float) -> Geometry:
+    """Return axes, centre, motion, segment of round bodies and inverse inertia in world axes, of every body."""
+    m = b.shape[1]
+    axes, half, centre, sweep = empty((m, 3, 3)), empty((m, 3)), empty((m, 3)), empty((m, 3))
+    line, radius, inertia, bound = empty((m, 3)), empty(m), empty((m, 3, 3)), empty(m)
+    for i in range(m):
+        forward, left, up = body_axes(b[3, i], b[4, i], b[5, i], b[6, i])
+        for j in range(3):
+            axes[i, 0, j], axes[i, 1, j], axes[i, 2, j] = forward[j], left[j], up[j]
+            half[i, j] = b[HALF_ROW + j, i]
+        lies = 1 if half[i, 1] > half[i, 0] else 0
+        radius[i], half_line = half[i, 0], 0.0
+        if b[SHAPE_ROW, i] == CAPSULE:
+            radius[i] = half[i, 2]
+            half_line = half[i, lies] - radius[i]
+        elif b[SHAPE_ROW, i] == CONE:
+            lies, radius[i] = 2, CONE_WIDTH * half[i, 0]
+            half_line = max(half[i, 2] - radius[i], 0.0)
+        for j in range(3):
+            centre[i, j] = b[j, i] + b[CENTRE_ROW, i] * axes[i, 0, j] + b[CENTRE_ROW + 1, i] * axes[i, 2, j]
+            sweep[i, j] = dt * b[7 + j, i]
+            line[i, j] = half_line * axes[i, lies, j]
+            for k in range(3):
+                total = 0.0
+                for n in range(3):
+                    total += axes[i, n, j] * b[TURNING_ROW + n, i] * axes[i, n, k]
+                inertia[i, j, k] = total
+        bound[i] = max(radius[i] + sqrt(dot(line[i], line[i])), 0.0)
+        if b[SHAPE_ROW, i] >= BOX:
+            bound[i] = sqrt(half[i, 0] * half[i, 0] + half[i, 1] * half[i, 1] + half[i, 2] * half[i, 2])
+    return Geometry(b, axes, half, centre, sweep, line, radius, inertia, bound)
+
+
+def outline_of(g: Geometry, i: int) -> Outline:
+    """Return the outline of a body."""
+    return Outline(g.table[SHAPE_ROW, i], g.axes[i], g.half[i], g.line[i], g.radius[i])
+
+
+def touch(a: int, c: int, g: Geometry, s: Scratch) -> tuple[int, float]:
     """Find the contact of two bodies; return the number of its points (in `poly`, `depths`) and its time."""
-    start, move = small[4], small[5]
+    start, move, sweep, centre = s.small[4], s.small[5], g.sweep, g.centre
     for j in range(3):
         move[j] = sweep[c, j] - sweep[a, j]
         start[j] = centre[c, j] - centre[a, j] - move[j]
-    shape_a, shape_c = b[SHAPE_ROW, a], b[SHAPE_ROW, c]
+    shape_a, shape_c = g.table[SHAPE_ROW, a], g.table[SHAPE_ROW, c]
     if shape_a >= BOX:
         rounded = shape_c == CYLINDER
-        level = b[LIGHTNESS_ROW + 1, a] == 0.0 and b[LIGHTNESS_ROW + 1, c] == 0.0
-        code, share = first_touch(start, move, axes[a], half[a], axes[c], half[c], rounded, level, lines, normal)
+        level = g.table[LIGHTNESS_ROW + 1, a] == 0.0 and g.table[LIGHTNESS_ROW + 1, c] == 0.0
+        at_a, at_c = s.small[6], s.small[7]
+        first, second = Solid(at_a, g.axes[a], g.half[a]), Solid(at_c, g.axes[c], g.half[c])
+        code, share = first_touch(start, move, first, second, rounded, level, s.lines, s.normal)
         if code == NONE:
             return 0, 0.0
-        at_a, at_c = small[6], small[7]
         for j in range(3):
             at_a[j] = centre[a, j] - (1.0 - share) * sweep[a, j]
             at_c[j] = centre[c, j] - (1.0 - share) * sweep[c, j]
         if rounded:
-            return cylinder_points(code, normal, at_a, axes[a], half[a], at_c, half[c], poly, depths), share
-        return box_points(code, normal, at_a, axes[a], half[a], at_c, axes[c], half[c], poly, other, depths), share
-    if shape_a == CONE and shape_c == BOX and b[LIGHTNESS_ROW, c] > 0.0 and b[LIGHTNESS_ROW + 1, c] == 0.0:
-        share, depth, s = bumper_touch(
-            start, move, line[a], radius[a], 2.0 * half[a, 2], axes[c], half[c], normal, small, poly
-        )
+            return cylinder_points(code, s.normal, first, second, s.poly, s.depths), share
+        return box_points(code, s.normal, first, second, s.poly, s.other, s.depths), share
+    round_body, other = outline_of(g, a), outline_of(g, c)
+    if shape_a == CONE and shape_c == BOX and g.table[LIGHTNESS_ROW, c] > 0.0 and g.table[LIGHTNESS_ROW + 1, c] == 0.0:
+        share, depth, at = bumper_touch(start, move, round_body, other, s.normal, s.small, s.poly)
     else:
-        share, depth, s = round_touch(
-            *(start, move, line[a], radius[a], line[c], radius[c], axes[c], half[c], shape_c, float(a + 2 * c)),
-            *(normal, small),
-        )
+        share, depth, at = round_touch(start, move, round_body, other, float(a + 2 * c), s.normal, s.small)
     if share < 0.0:
         return 0, 0.0
     for j in range(3):
-        near = centre[a, j] - (1.0 - share) * sweep[a, j] + s * line[a, j]
-        poly[0, j] = near + (radius[a] - 0.5 * depth) * normal[j]
-    depths[0] = depth
+        near = centre[a, j] - (1.0 - share) * sweep[a, j] + at * round_body.line[j]
+        s.poly[0, j] = near + (round_body.radius - 0.5 * depth) * s.normal[j]
+    s.depths[0] = depth
     return 1, share
 
 
-def ground_touch(
-    a: int, b: Any, axes: Any, half: Any, centre: Any, sweep: Any, line: Any, radius: Any, small: Any, poly: Any,
-    depths: Any, normal: Any,
-) -> tuple[int, float]:  # fmt: skip
+def ground_touch(a: int, g: Geometry, s: Scratch) -> tuple[int, float]:
     """Find the contact of a body with the ground under it; as `touch`."""
-    up = small[4]
+    up, table, sweep, poly, depths = s.small[4], g.table, g.sweep[a], s.poly, s.depths
     for j in range(3):
-        up[j] = b[GROUND_ROW + 1 + j, a]
-        normal[j] = -up[j]
-    count = ground_points(
-        b[SHAPE_ROW, a], centre[a], axes[a], half[a], line[a], radius[a], b[GROUND_ROW, a], up, b[0, a], b[1, a], poly,
-        depths,
-    )  # fmt: skip
-    count = lowest_points(poly, depths, count)
+        up[j] = table[GROUND_ROW + 1 + j, a]
+        s.normal[j] = -up[j]
+    ground = GroundPlane(table[0, a], table[1, a], table[GROUND_ROW, a], up)
+    count = lowest_points(poly, depths, ground_points(outline_of(g, a), g.centre[a], ground, poly, depths))
     deepest = depths[0]
     for k in range(1, count):
         deepest = max(deepest, depths[k])
-    before = deepest + dot(sweep[a], up)  # depth at the beginning of the tick
+    before = deepest + dot(sweep, up)  # depth at the beginning of the tick
     if deepest <= 0.0 and before <= 0.0:
         return 0, 0.0
     share = 0.0 if before >= 0.0 else -before / (deepest - before)
     for k in range(count):
-        depths[k] += (1.0 - share) * dot(sweep[a], up)
+        depths[k] += (1.0 - share) * dot(sweep, up)
         for j in range(3):
-            poly[k, j] -= (1.0 - share) * sweep[a, j]
+            poly[k, j] -= (1.0 - share) * sweep[j]
     return keep_four(poly, depths, count), share
 
 
-def find_contacts(
-    b: Any, pairs: Any, dt: float, axes: Any, half: Any, centre: Any, sweep: Any, line: Any, radius: Any, bound: Any,
-    record: Any, points: Any, gaps: Any, counts: Any,
-) -> int:  # fmt: skip
+def find_contacts(pairs: Any, g: Geometry, contacts: Contacts) -> int:
     """Find the contacts of the pairs and of bodies on the ground; return their number."""
-    lines, small, normal = empty((AXES, 3)), empty((8, 3)), empty(3)
-    poly, other, depths = empty((16, 3)), empty((16, 3)), empty(16)
-    total = 0
+    scratch = Scratch(empty((AXES, 3)), empty((8, 3)), empty((16, 3)), empty((16, 3)), empty(16), empty(3))
+    b, total = g.table, 0
     for k in range(pairs.shape[1] + b.shape[1]):
         ground = k >= pairs.shape[1]
         a = k - pairs.shape[1] if ground else pairs[0, k]
@@ -333,35 +410,35 @@ def find_contacts(
         if ground:
             if b[GROUND_ROW + 3, a] == 0.0 or b[ASLEEP_ROW, a] != 0.0:
                 continue
-            count, share = ground_touch(a, b, axes, half, centre, sweep, line, radius, small, poly, depths, normal)
+            count, share = ground_touch(a, g, scratch)
         else:
             if b[LIGHTNESS_ROW, a] == 0.0 and b[LIGHTNESS_ROW, c] == 0.0:
                 continue
-            reach, square = bound[a] + bound[c], 0.0
+            reach, square = g.bound[a] + g.bound[c], 0.0
             for j in range(3):
-                move = sweep[c, j] - sweep[a, j]
-                apart = abs(centre[c, j] - centre[a, j] - 0.5 * move) - 0.5 * abs(move)
+                move = g.sweep[c, j] - g.sweep[a, j]
+                apart = abs(g.centre[c, j] - g.centre[a, j] - 0.5 * move) - 0.5 * abs(move)
                 square += max(apart, 0.0) * max(apart, 0.0)
             if square > reach * reach:
                 continue
             if b[SHAPE_ROW, a] > b[SHAPE_ROW, c] and (b[SHAPE_ROW, c] < BOX or b[SHAPE_ROW, a] == CYLINDER):
                 a, c = c, a  # the round body first; a cylinder last
-            count, share = touch(
-                a, c, b, axes, half, centre, sweep, line, radius, lines, small, poly, other, depths, normal
-            )
+            count, share = touch(a, c, g, scratch)
         if count == 0:
             continue
-        counts[total] = count
+        record = contacts.record[total]
+        contacts.counts[total] = count
         for j in range(RECORD):
-            record[total, j] = 0.0
-        record[total, 0], record[total, 1], record[total, 11] = a, c, share
+            record[j] = 0.0
+        record[0], record[1], record[11] = a, c, share
         for j in range(3):
-            record[total, 5 + j] = normal[j]
+            record[5 + j] = scratch.normal[j]
         for p in range(count):
-            gaps[total, p] = depths[p]
-            record[total, 10] = max(record[total, 10], depths[p])
+            depth = scratch.depths[p]
+            contacts.gaps[total, p] = depth
+            record[10] = max(record[10], depth)
             for j in range(3):
-                points[total, p, j] = poly[p, j]
-                record[total, 2 + j] += poly[p, j] / count
+                contacts.points[total, p, j] = scratch.poly[p, j]
+                record[2 + j] += scratch.poly[p, j] / count
         total += 1
     return total

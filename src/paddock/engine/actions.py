@@ -4,7 +4,7 @@ Everything that changes a run from outside is an action: mailbox, log and record
 """
 
 import heapq
-from collections import deque
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
@@ -344,6 +344,7 @@ class MailboxState:
 
     queue: list[Posted] = plain(list, queue_tree, read_queue)
     sequence: int = 0  # the last number
+    prepared: dict[int, Any] = field(default_factory=dict)  # vehicles of queued actions that are built, by number
 
     def check(self, state: Any) -> None:
         """Continue the numbers."""
@@ -355,7 +356,7 @@ class Mailbox:
 
     def __init__(self, run: "Run") -> None:
         self._run = run
-        self._incoming: deque[tuple[int, Action, str, tuple[int, ...], bool]] = deque()
+        self._lock = threading.Lock()  # held for some microseconds
 
     def post(
         self,
@@ -365,50 +366,43 @@ class Mailbox:
         checked_at: tuple[int, ...] = (),
         flown: bool = False,
     ) -> None:
-        """Queue an action for the first tick >= `tick`. Safe from any thread, never blocks."""
-        self._incoming.append((tick, action, source, checked_at, flown))
+        """Queue an action for the first tick >= `tick`, but not in the past. Safe from any thread."""
+        with self._lock:
+            state = self._run.state
+            mailbox = state.mailbox
+            mailbox.sequence += 1
+            posted = Posted(max(tick, state.clock.tick), mailbox.sequence, action, source, checked_at, flown)
+            heapq.heappush(mailbox.queue, posted)
 
     @property
     def waiting(self) -> int:
         """Number of queued actions."""
-        return len(self._incoming) + len(self._run.state.mailbox.queue)
+        return len(self._run.state.mailbox.queue)
 
     def refuse_if_full(self) -> None:
         """Raise PaddockError when the limit of queued actions is reached."""
         if self.waiting >= MOST_WAITING:
             raise PaddockError(f"mailbox full: {self.waiting:,} actions are queued; step first")
 
-    def collect(self, now: int) -> None:
-        """Number the incoming actions and sort them into the queue; overdue ones are due now."""
-        state = self._run.state.mailbox
-        for _ in range(len(self._incoming)):  # later arrivals wait, so that a busy sender cannot stop time
-            tick, action, source, checked_at, flown = self._incoming.popleft()
-            state.sequence += 1
-            heapq.heappush(state.queue, Posted(max(tick, now), state.sequence, action, source, checked_at, flown))
-
     def next_tick(self, now: int) -> int | None:
         """Return the tick of the next due action; None if the mailbox is empty."""
-        if self._incoming:
-            return now
         queue = self._run.state.mailbox.queue
         return max(now, queue[0].tick) if queue else None
 
     def due(self, now: int) -> Iterator[Posted]:
         """Take the actions that are due at this tick, in order."""
-        self.collect(now)
-        queue = self._run.state.mailbox.queue
-        while queue and queue[0].tick <= now:
-            yield heapq.heappop(queue)
+        with self._lock:
+            mailbox = self._run.state.mailbox
+            queue, last = mailbox.queue, mailbox.sequence
+        while queue and queue[0].tick <= now and queue[0].sequence <= last:  # a busy sender cannot stop time
+            with self._lock:
+                posted = heapq.heappop(queue)
+            yield posted
 
     def clear(self) -> None:
         """Discard all actions."""
-        self._incoming.clear()
-        self._run.state.mailbox.queue.clear()
-
-    @property
-    def queued(self) -> list[Posted]:
-        """The numbered actions, in order."""
-        return sorted(self._run.state.mailbox.queue)
+        with self._lock:
+            self._run.state.mailbox.queue.clear()
 
 
 class ActionLog:
@@ -434,14 +428,9 @@ class ActionLog:
         self.kept_bytes += size
         self.entries.append(posted)
 
-    def clear(self) -> None:
-        """Start the log of a new run."""
-        self.entries, self.kept_bytes, self.lost, self.restored_at = [], 0, 0, None
-
-    def restart(self, tick: int) -> None:
-        """Start the log of a run that continues from a restored state."""
-        self.clear()
-        self.restored_at = tick
+    def restart(self, tick: int | None = None) -> None:
+        """Start the log of a new run, or of one that continues from a state restored at a tick."""
+        self.entries, self.kept_bytes, self.lost, self.restored_at = [], 0, 0, tick
 
     def complete(self) -> list[Posted]:
         """Return all entries since tick 0; PaddockError if the log does not have them."""

@@ -6,12 +6,10 @@ An action is checked again when it is applied if the world has changed since, or
 """
 
 import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from time import thread_time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,49 +18,35 @@ from paddock.engine.actions import ActionLog, Mailbox
 from paddock.engine.barrier import Claims
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle
-from paddock.engine.contact import ContactStage
-from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets, PreparedSpawn
+from paddock.engine.fleets import PreparedSpawn
 from paddock.engine.frames import place_frame
 from paddock.engine.overrides import apply_override, check_override, plain_target
-from paddock.engine.pipeline import NEVER_DUE, PublishStage
+from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
-from paddock.engine.race import RulesStage
-from paddock.engine.radio.stage import RadioStage
-from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, whole_number
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
 
 if TYPE_CHECKING:
-    from paddock.engine.tick import MissionStage
+    from paddock.engine.run_parts import RunParts
 
 
-@dataclass(eq=False, repr=False)
 class Applier:
     """Checks actions against the present world, applies and logs them; stage of the tick."""
 
-    name: ClassVar[str] = "latch"
-    world: Run
-    mailbox: Mailbox
-    thread: ClockThread
-    fleets: Fleets
-    events: EventLog
-    log: ActionLog
-    claims: Claims
-    mission: "MissionStage"
-    publisher: PublishStage
-    contact: ContactStage
-    rules: RulesStage
-    radio: RadioStage
+    name = "latch"
 
-    def __post_init__(self) -> None:
-        self.programs = self.fleets.programs
+    def __init__(self, parts: "RunParts", mailbox: Mailbox, thread: ClockThread, claims: Claims) -> None:
+        self.world, self.fleets, self.events = parts.world, parts.fleets, parts.events
+        self.mission, self.publisher, self.contact = parts.mission, parts.publisher, parts.contact
+        self.rules, self.radio = parts.rules, parts.radio
+        self.mailbox, self.thread, self.claims = mailbox, thread, claims
+        self.log = ActionLog()
         self.posted_seconds = 0.0  # processor time of the ticking thread for actions that clients have posted
         self._changes = 0  # of overrides, places and frames
         self.rebuilding = threading.RLock()  # held while fleets change, and while a vehicle is looked up
         self._next_timeout: int | None = None  # None: not known
-        self.prepared: dict[int, PreparedSpawn] = {}  # vehicles of queued actions that are built, by sequence number
+        self._epoch = -1  # of the state of which it is known
 
     @property
     def version(self) -> tuple[int, ...]:
@@ -76,7 +60,7 @@ class Applier:
         """Return the program and rows of a name, an id, or ids of one fleet."""
         with self.rebuilding:
             fleet, rows = self.world.find(target)
-            return self.programs[fleet.name], rows
+            return self.world.programs[fleet.name], rows
 
     def exists(self, vehicle: str) -> bool:
         """Return whether a vehicle or fleet of that name exists."""
@@ -112,7 +96,7 @@ class Applier:
             )
         with self.rebuilding:
             fleet, rows = self.world.find(target)
-            program = self.programs[fleet.name]
+            program = self.world.programs[fleet.name]
             if self.claims.autopilots.flown:
                 self.claims.autopilots.refuse_flown(fleet.ids[rows])
             return actions.CommandAction(target, check_command(program, rows, inputs, target), timeout)
@@ -125,7 +109,7 @@ class Applier:
     def checked_override(self, action: actions.OverrideAction) -> actions.OverrideAction:
         """Return the override in plain values and compile its kernel; PaddockError if it cannot be applied."""
         with self.rebuilding:
-            override = check_override(self.world, self.programs, action)
+            override = check_override(self.world, self.world.programs, action)
             self.claims.refuse_controlled(override.driven_ids())
         override.compile()
         written = None if override.choice is None else override.choice.model_dump(mode="json")
@@ -181,23 +165,6 @@ class Applier:
             action = self.checked(action)
         self.thread.call(lambda: self.apply_now(action, verb, source), verb)
 
-    # building ahead, outside the ticking thread ----------------------------------------------------------------------
-
-    def prepare_queued(self, queue: Sequence[actions.Posted]) -> None:
-        """Build the vehicles of queued actions; those that cannot be built are built, or refused, at their tick."""
-        more = Counter[str]()
-        for posted in queue:
-            fields = added_vehicles(posted.action)
-            with suppress(PaddockError):
-                if fields is not None and "fleet" in fields:  # room for all of them
-                    more[str(fields["fleet"])] += self.fleets.read(fields).count
-                elif fields is not None:
-                    names = [spawn.entry.name for spawn in self.prepared.values()]
-                    self.prepared[posted.sequence] = self.fleets.prepare(fields, names, ahead=True)
-        for name, count in more.items():
-            program = self.programs[name]
-            program.fleet.reserve(program.fleet.n + count)
-
     # applying, in the ticking thread ---------------------------------------------------------------------------------
 
     def due(self, tick: int) -> int:
@@ -241,7 +208,8 @@ class Applier:
     def apply(self, posted: actions.Posted, prepared: PreparedSpawn | None = None) -> str:
         """Apply an action at this tick and log it; return the name of a spawned fleet, which may be `prepared`."""
         spawned, action = "", posted.action
-        if self.prepared and prepared is None and (built := self.prepared.pop(posted.sequence, None)) is not None:
+        waiting = self.world.state.mailbox.prepared
+        if waiting and prepared is None and (built := waiting.pop(posted.sequence, None)) is not None:
             prepared = built if self.fleets.fits(built) else None  # a spawn builds them otherwise
         match action:
             case actions.CommandAction():
@@ -257,14 +225,14 @@ class Applier:
                     spawned = self._change_fleets(action, prepared)
         self.log.append(_at(posted, self.world.clock.tick))
         if not isinstance(action, actions.CommandAction | actions.PacketAction):
-            self.forget()
+            self._changed()
         return spawned
 
     def discard(self, ids: Ints, tick: int) -> None:
         """Remove vehicles of a fleet because of their state at a tick; not logged, because a replay finds the same."""
         with self.rebuilding:
             self.fleets.remove(ids, tick)
-        self.forget()
+        self._changed()
 
     def report(self, kind: str, subject: str, detail: str) -> None:
         """Report an event with a cause outside the simulation; it is logged for replays."""
@@ -315,7 +283,7 @@ class Applier:
             case actions.RadioAction():
                 self.radio.apply(action)
             case actions.OverrideAction():
-                override = check_override(self.world, self.programs, action)
+                override = check_override(self.world, self.world.programs, action)
                 for part in override.parts:
                     program, changed = part.program, apply_override(part)
                     behaviour = program.control.behaviour
@@ -327,34 +295,28 @@ class Applier:
 
     def _timeout_due(self) -> int:
         """Return the tick at which the next command times out."""
-        if self._next_timeout is None:
+        if self._next_timeout is None or self._epoch != self.world.epoch:
+            self._epoch = self.world.epoch
             self._next_timeout = min(
-                (program.control.expires_from for program in self.programs.values()), default=NEVER_DUE
+                (program.control.expires_from for program in self.world.programs.values()), default=NEVER_DUE
             )
         return self._next_timeout
 
     def _apply_timeouts(self, tick: int) -> None:
         """Apply the failsafe to vehicles whose command has timed out."""
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             if program.control.expires_from <= tick:
                 for row in fail_silent(program, tick):
                     self.events.report(tick, "failsafe", program.fleet.vehicle_name(row), "no command in time")
         self._next_timeout = None
 
-    def forget(self) -> None:
-        """Discard cached values: a reset or restore has replaced the state."""
+    def _changed(self) -> None:
+        """Discard what was computed from the state, which has changed outside a tick; radios follow their vehicles."""
         self._changes += 1
         self._next_timeout = None
         self.publisher.forget()
         self.contact.forget()
-
-
-def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:
-    """Return the entry of an action that adds vehicles; None for any other."""
-    if isinstance(action, actions.SpawnAction):
-        return action.entry
-    adds = isinstance(action, actions.MissionAction) and action.verb == "add_vehicle"
-    return action.arguments if adds else None  # type: ignore[attr-defined]
+        self.radio.follow_vehicles()
 
 
 def _at(posted: actions.Posted, tick: int) -> actions.Posted:

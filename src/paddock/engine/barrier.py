@@ -75,8 +75,8 @@ class Claim:
             self._change.wait_for(lambda: self.released or (self._request is not None and self._reply is None), timeout)
             return self._request if self._reply is None and not self.released else None
 
-    def reply(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
-        """Answer the request of that tick: vehicle -> inputs. LateReplyError if that request is not open."""
+    def reply(self, tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> None:
+        """Answer the request of that tick: vehicle or id -> inputs. LateReplyError if that request is not open."""
         actions = self._checked(commands)
         with self._change:
             if self._request is None or self._request.tick != tick:
@@ -87,7 +87,7 @@ class Claim:
             self._reply = actions
             self._change.notify_all()
 
-    def prepare(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
+    def prepare(self, tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> None:
         """Answer the request of that tick in advance; a request of another tick is sent as usual."""
         actions = self._checked(commands)
         with self._change:
@@ -132,9 +132,9 @@ class Claim:
                     return reply
                 self._change.wait(left)
 
-    def _checked(self, commands: Mapping[str, Mapping[str, Any]]) -> list[Checked]:
+    def _checked(self, commands: Mapping[Any, Mapping[str, Any]]) -> list[Checked]:
         for vehicle in commands:
-            if vehicle not in self.vehicles:
+            if vehicle not in self.vehicles and vehicle not in self.ids:
                 raise PaddockError(f"{self.name!r} has not claimed {vehicle!r}; claimed: {', '.join(self.vehicles)}")
         return [self._check(CommandAction(vehicle, inputs)) for vehicle, inputs in commands.items()]
 
@@ -163,10 +163,7 @@ class AutopilotStates(Protocol):
         """Raise PaddockError if there are autopilots or simulators that cannot return to an earlier state."""
 
     def add_part(self, state: Any) -> None:
-        """Add a fresh part to a state, if there are built-in autopilots: `state.autopilots`."""
-
-    def write(self) -> None:
-        """Write what the autopilots hold to their part of the run's state."""
+        """Add their part to the state of the run, or a fresh one to another: `state.autopilots`; None without them."""
 
     def read(self) -> None:
         """Continue from the part of the state that has replaced that of the run; without one, restart."""

@@ -281,7 +281,6 @@ class FleetBehaviour:
         self.target = setup.target
         self.sees = setup.sees
         self.options = setup.options
-        self.path = setup.path
         self.fleet = fleet
         self.urges = np.zeros((len(column_index(self.rule.senses)), 1))
         self.away = np.zeros((len(column_index(Urge)), 1))  # from other fleets and obstacles
@@ -295,6 +294,11 @@ class FleetBehaviour:
         self.broken: list[tuple[int, str]] = []  # (row, `memory.phase is inf`) of the last run
         self._no_rows = np.zeros(0, np.int64)  # the rows of targets, for a rule without target
         fleet.add_table(MEMORY, self.rule.memory)
+
+    @property
+    def path(self) -> Floats:
+        """The path as its rule reads it; one row of zeros without a path."""
+        return self.setup.path
 
     def restart(self, rows: Ints) -> None:
         """Start vehicles whose override has ended with an empty memory."""

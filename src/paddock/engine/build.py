@@ -470,7 +470,10 @@ def placed_states(
         state = vectorised(model.place if uneven is None else over(model.place))(
             Placement(*columns), parameters, around
         )
-    return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])
+    table = np.empty((len(state), count))
+    for row, value in zip(table, state, strict=True):
+        row[:] = value
+    return table
 
 
 def build_problems(scenario: Scenario) -> list[str]:

@@ -38,10 +38,10 @@ class ContactStage:
 
     name = "contact"
 
-    def __init__(self, scenario: Scenario, world: Run, programs: dict[str, FleetProgram], events: EventLog) -> None:
+    def __init__(self, scenario: Scenario, world: Run, events: EventLog) -> None:
         self.settings = scenario.contact
         self.scenario = scenario
-        self.world, self.programs, self.events = world, programs, events
+        self.world, self.events = world, events
         self._epoch = -1
         self.contacts: Floats = np.zeros((0, len(Contact._fields)))  # of the last tick
         self._roster: Roster | None = None
@@ -73,7 +73,7 @@ class ContactStage:
                 self._cones = ConesOfWorld(self.scenario, self.world)  # of the scenery that the sensors look at
         if self._roster is None or self._version != version:
             obstacles = NO_OBSTACLES if self.world.scenery is None else self.world.scenery.obstacles
-            self._roster = Roster(self.programs, self.settings, obstacles, self.world.clock.dt)
+            self._roster = Roster(self.world.programs, self.settings, obstacles, self.world.clock.dt)
             self._version = version
         return self._roster
 
@@ -87,7 +87,7 @@ class ContactStage:
     def run(self, tick: int) -> None:
         """Find the contacts of the last tick, apply their impulses, and record them."""
         self._touch(self.roster, tick)
-        self._cones.update_hidden_cones(self.programs, tick)
+        self._cones.update_hidden_cones(self.world.programs, tick)
 
     def _touch(self, roster: Roster, tick: int) -> None:
         gathered = roster.gather(tick)
@@ -213,9 +213,9 @@ class ContactStage:
     def _report(self, roster: Roster, state: ContactState, pairs: Ints, tick: int) -> None:
         old = state.reported
         old = old[:, old[2] > tick - max(1, self.world.clock.ticks(REPORTED_FOR))]
-        known = set(zip(old[0].tolist(), old[1].tolist(), strict=True))
+        reported = set(zip(old[0].tolist(), old[1].tolist(), strict=True))
         now = list(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))
-        new = [k for k, pair in enumerate(now) if pair not in known]
+        new = [k for k, pair in enumerate(now) if pair not in reported]
         for k in new[:EVENTS_SHOWN]:
             c = Contact(*self.contacts[k].tolist())
             where = f"at {c.x:.2f}, {c.y:.2f}, {c.z:.2f}, normal {c.nx:.2f}, {c.ny:.2f}, {c.nz:.2f}"
@@ -266,7 +266,9 @@ class ContactStage:
         """The fleets with vehicles that crashes have disarmed, and their rows."""
         _ = self.roster
         if self._disarmed is None:
-            able = [p for p in self.programs.values() if p.settings.contact and ARMED in column_index(p.model.command)]
+            able = [
+                p for p in self.world.programs.values() if p.settings.contact and ARMED in column_index(p.model.command)
+            ]
             rows = [np.flatnonzero(p.fleet.tables[CONTACT][LAST["disarmed"], : p.fleet.n]) for p in able]
             self._disarmed = [
                 (program, disarmed) for program, disarmed in zip(able, rows, strict=True) if len(disarmed)

@@ -186,8 +186,8 @@ class ConesOfWorld:
             hidden[rows] = True
             if name in programs:
                 fleet = programs[name].fleet
-                known = np.flatnonzero(fleet.members < len(rows))
-                at, pose = rows[fleet.members[known]], programs[name].pose_block(tick)[:, known]
+                original = np.flatnonzero(fleet.members < len(rows))
+                at, pose = rows[fleet.members[original]], programs[name].pose_block(tick)[:, original]
                 moved = ((pose[:2].T - self._standing[at, :2]) ** 2).sum(axis=1)
                 upright = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) > UPRIGHT
                 hidden[at] = ~upright | (moved > (STANDS * self._standing[at, BASE]) ** 2)

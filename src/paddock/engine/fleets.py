@@ -4,9 +4,10 @@ The memory of vehicles is estimated before anything is allocated; those that do 
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.prepare import prepare_kernels
+from paddock.engine.actions import Action, MissionAction, SpawnAction
 from paddock.engine.build import Arrival, Location, admit, arrival, build_program, check_target, settle, take_ids
 from paddock.engine.events import EventLog
 from paddock.engine.fleet_control import OverrideState
 from paddock.engine.program import FleetProgram
+from paddock.engine.run_state import Run
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.marked_yaml import plain
@@ -64,12 +67,9 @@ class Fleets:
     """The programs of all fleets, in the order of their names."""
 
     scenario: Scenario
-    world: World
+    world: Run
     events: EventLog
     device: str
-    _built: Callable[[FleetProgram], None]  # called with every new program before it has vehicles
-    programs: dict[str, FleetProgram] = field(default_factory=dict)
-    emptied: list[Callable[[str], None]] = field(default_factory=list)  # called with a fleet whose vehicles are gone
 
     def populate(self) -> None:
         """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect.
@@ -84,7 +84,7 @@ class Fleets:
         ):
             self._add(entry, location)
         for entry, location in declared:
-            check_target(self.world, entry, self.programs[entry.name], location)
+            check_target(self.world, entry, self.world.programs[entry.name], location)
 
     def spawn(self, fields: Mapping[str, Any], prepared: PreparedSpawn | None = None) -> str:
         """Add a fleet given by the fields of an entry, or vehicles to the fleet named by `fleet`; return its name.
@@ -139,9 +139,24 @@ class Fleets:
         prepare_kernels(program.kernels(), apart=True)
         return PreparedSpawn(entry, program, arrived, joins, settled, named, made_for)
 
+    def prepare_queued(self) -> None:
+        """Build the vehicles of queued actions; those that cannot be built are built, or refused, at their tick."""
+        more, mailbox = Counter[str](), self.world.state.mailbox
+        for posted in sorted(mailbox.queue):
+            fields = added_vehicles(posted.action)
+            with suppress(PaddockError):
+                if fields is not None and "fleet" in fields:  # room for all of them
+                    more[str(fields["fleet"])] += self.read(fields).count
+                elif fields is not None:
+                    names = [spawn.entry.name for spawn in mailbox.prepared.values()]
+                    mailbox.prepared[posted.sequence] = self.prepare(fields, names, ahead=True)
+        for name, count in more.items():
+            program = self.world.programs[name]
+            program.fleet.reserve(program.fleet.n + count)
+
     def check(self, entries: Sequence[VehicleEntry]) -> None:
         """Raise PaddockError if `spawn` would refuse the name or id of one of these new fleets; nothing is changed."""
-        taken, spans = set(self.programs), [*self.world.used_ids]
+        taken, spans = set(self.world.programs), [*self.world.used_ids]
         for entry in entries:
             if entry.name in taken:
                 raise PaddockError(f"the name {entry.name!r} is already used by a fleet or vehicle")
@@ -157,25 +172,15 @@ class Fleets:
         """Remove a vehicle or a fleet, now or as of a tick; other vehicles keep their ids, names and order."""
         fleet, rows = self.world.find(target)
         names = fleet.names_of(rows)
-        self.programs[fleet.name].keep(np.setdiff1d(np.arange(fleet.n), rows))
+        self.world.programs[fleet.name].keep(np.setdiff1d(np.arange(fleet.n), rows))
         if fleet.n == 0:
-            del self.world.fleets[fleet.name]
-            del self.programs[fleet.name]
-            for each in self.emptied:
-                each(fleet.name)
+            self.world.discard(fleet.name)
         self._changed("removed", names, f"{len(rows)} vehicle{'' if len(rows) == 1 else 's'}", tick)
 
     def permute(self, name: str, rows: Ints) -> None:
         """Reorder the rows of a fleet in memory, for locality: no result depends on their order."""
-        self.programs[name].keep(rows)
+        self.world.programs[name].keep(rows)
         self.world.epoch += 1
-
-    def close(self) -> None:
-        """Close what runs outside the state, before another state replaces it, and discard the programs."""
-        for program in self.programs.values():
-            if program.fmus is not None:
-                program.fmus.close(program.fleet, program.fleet.rows)  # at once: some FMUs run once per process only
-        self.programs.clear()  # in place: the stages hold this dictionary
 
     def rebuild(self, saved: Mapping[str, Any]) -> None:
         """Build the fleets of a saved state by their entries, without vehicles yet."""
@@ -183,19 +188,24 @@ class Fleets:
             program = self._build(read_entry(json.loads(tree["entry"])), _location)
             if "overrides" in tree:
                 program.fleet.overrides = fresh(OverrideState)
-            self._register(program)
+            self.world.add(program)
 
     def renew(self) -> None:
         """Compute what depends on a loaded state: running FMUs, overrides, timeouts."""
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             if program.fmus is not None:
                 program.fmus.load(program)
             program.control.load(self.world.track)
 
     def _build(self, entry: VehicleEntry, location: Location) -> FleetProgram:
         program = build_program(self.world, self.scenario, entry, location, self.device)
-        self._built(program)
+        self._join_mission(program)
         return program
+
+    def _join_mission(self, program: FleetProgram) -> None:
+        """Add a new fleet, which has no vehicles yet, to the mission if it takes part."""
+        if self.world.mission is not None:
+            self.world.mission.built(program)
 
     def _add(self, entry: VehicleEntry, location: Location, spawned: bool = False) -> None:
         if entry.name in self.world.fleets:
@@ -204,20 +214,14 @@ class Fleets:
         if spawned:
             check_target(self.world, entry, program, location)
         admit(self.world, program, entry, location)
-        self._register(program)
-
-    def _register(self, program: FleetProgram) -> None:
-        self.world.add_fleet(program.fleet)
-        ordered = dict(sorted({**self.programs, program.fleet.name: program}.items()))
-        self.programs.clear()
-        self.programs.update(ordered)
+        self.world.add(program)
 
     def fits(self, prepared: PreparedSpawn) -> bool:
         """Return whether nothing has changed that prepared vehicles depend on."""
         entry, same = prepared.entry, prepared.made_for == self._made_for()
         if prepared.joins:
             program, first = prepared.program, prepared.arrived.first_member
-            return same and self.programs.get(entry.name) is program and program.fleet.next_member == first
+            return same and self.world.programs.get(entry.name) is program and program.fleet.next_member == first
         if not prepared.named:  # a replay finds the name in the same way
             same = same and self._named(entry.model_copy(update={"name": ""})).name == entry.name
         return same
@@ -232,13 +236,13 @@ class Fleets:
             return self._spawned(entry, joins=True)
         if entry.name in self.world.fleets:
             raise PaddockError(f"{_location('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
-        self._built(program)
+        self._join_mission(program)
         check_target(self.world, entry, program, _location)
         if prepared.settled:
             fleet.tables["ids"][: entry.count] = take_ids(self.world, entry, _location)
         else:
             admit(self.world, program, entry, _location, prepared.arrived)
-        self._register(program)
+        self.world.add(program)
         return self._spawned(entry)
 
     def _made_for(self) -> tuple[int, int, bytes]:
@@ -249,8 +253,8 @@ class Fleets:
         if entry.name:
             self._refuse_emitter(entry.name)
             return entry
-        k = len(self.programs) + len(after)
-        while f"{entry.model}_{k}" in self.programs or f"{entry.model}_{k}" in after:
+        k = len(self.world.programs) + len(after)
+        while f"{entry.model}_{k}" in self.world.programs or f"{entry.model}_{k}" in after:
             k += 1
         return entry.model_copy(update={"name": f"{entry.model}_{k}"})
 
@@ -270,7 +274,7 @@ class Fleets:
         """Return the fleet of additional vehicles and their entry."""
         name = str(fields["fleet"])
         fleet, _ = self.world.find(name)
-        program = self.programs[fleet.name]
+        program = self.world.programs[fleet.name]
         if fleet.single:
             raise PaddockError(f"{name!r} is a single vehicle, not a fleet; give a new name instead")
         changes = {key: value for key, value in fields.items() if key != "fleet"}
@@ -284,6 +288,13 @@ class Fleets:
     def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:
         self.world.state.roster_version += 1
         self.events.report(self.world.clock.tick if tick is None else tick, kind, subject, detail)
+
+
+def added_vehicles(action: Action) -> Mapping[str, Any] | None:
+    """Return the entry of an action that adds vehicles; None for any other."""
+    if isinstance(action, SpawnAction):
+        return action.entry
+    return action.arguments if isinstance(action, MissionAction) and action.verb == "add_vehicle" else None
 
 
 def read_entry(fields: Mapping[str, Any]) -> VehicleEntry:

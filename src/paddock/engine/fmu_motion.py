@@ -1,5 +1,7 @@
 """Dynamics by FMUs: one instance per vehicle, stepped by the ticking thread at every tick."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -129,3 +131,29 @@ class FmuMotion:
         for running, state in zip(started, states, strict=True):
             running.instance.load(state)
         program.fleet.fmu.running = started
+
+
+def close_fmus(programs: Mapping[str, FleetProgram]) -> None:
+    """Stop the FMUs of a run that ends: some can run once per process only."""
+    for program in programs.values():
+        if program.fmus is not None:
+            program.fmus.close(program.fleet, program.fleet.rows)
+
+
+@contextmanager
+def single_fmus_stopped(programs: Mapping[str, FleetProgram]) -> Iterator[None]:
+    """Stop FMUs that can run once per process only, while others are started; on an error they continue."""
+    stopped = []
+    for program in programs.values():
+        if program.fmus is not None and program.fmus.vehicle.file.single:
+            part, saves = program.fleet.fmu, program.fmus.vehicle.file.saves
+            stopped.append((program, [running.save() for running in part.running] if saves else None))
+            program.fmus.close(program.fleet, program.fleet.rows)
+    try:
+        yield
+    except Exception:
+        for program, states in stopped:
+            if states is not None and program.fmus is not None:
+                program.fleet.fmu.running = states
+                program.fmus.load(program)
+        raise

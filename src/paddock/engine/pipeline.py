@@ -11,13 +11,13 @@ from time import monotonic, perf_counter_ns
 from typing import Protocol
 
 from paddock.engine.clock_thread import MOMENT, ClockThread
-from paddock.engine.program import FleetProgram
 from paddock.engine.published import SnapshotParts
+from paddock.engine.run_state import Run
 from paddock.errors import PaddockError, whole_number
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot, SnapshotWriter
-from paddock.world.world import Clock, World
+from paddock.world.world import Clock
 
 NEVER_DUE = 1 << 62  # a tick that no run reaches
 LONGEST_STRIDE = 4096  # limit of ticks per stride, so that posted actions do not wait long
@@ -121,17 +121,16 @@ class PublishStage:
 
     name = "publish"
 
-    def __init__(
-        self, world: World, programs: dict[str, FleetProgram], period: int | None, race: Callable[[], None]
-    ) -> None:
+    def __init__(self, world: Run, period: int | None, race: Callable[[], None]) -> None:
         """`race` brings the columns of the race up to date."""
         self.world = world
         self._show_race = race
-        self.programs = programs
         self.period = period
         self.watchers: list[tuple[int, Watcher]] = []
         self.writer = SnapshotWriter()
         self._layout: Layout | None = None
+        self._version = (-1, -1)  # of the vehicles of the layout
+        self._epoch = -1  # of the state in the last snapshot
         self._latest: Snapshot | None = None
         self._published: Snapshot | None = None  # what another thread gets that has waited for too long
         self._requested = threading.Event()  # another thread waits for a snapshot
@@ -171,7 +170,7 @@ class PublishStage:
     def snapshot(self) -> Snapshot:
         """Return the snapshot of the present tick."""
         tick = self.world.clock.tick
-        if self._latest is not None and self._latest.tick == tick:
+        if self._latest is not None and self._latest.tick == tick and self._epoch == self.world.epoch:
             return self._latest
         self._latest = None
         if not self._shared:
@@ -179,9 +178,10 @@ class PublishStage:
         self._show_race()
         blocks, arrays, finish = self.writer.begin_all(self.layout(), tick, self.world.clock.time, self.world.run)
         environment = self.world.environment
-        for program, block, more in zip(self.programs.values(), blocks, arrays, strict=True):
+        for program, block, more in zip(self.world.programs.values(), blocks, arrays, strict=True):
             program.published.write(block, SnapshotParts(tick, environment, more))
-        self._latest = self._published = finish()
+        self._latest, self._epoch = finish(), self.world.epoch
+        self._published = self._latest
         return self._latest
 
     def poses(self, fleet: str) -> Floats:
@@ -189,10 +189,10 @@ class PublishStage:
 
         Vehicles are in the order of their members, as in a snapshot; `Fleet.ranks` has the column of each row.
         """
-        tick, snapshot = self.world.clock.tick, self._latest
-        if snapshot is not None and snapshot.tick == tick and snapshot.roster == self.world.roster_version:
+        tick, snapshot, now = self.world.clock.tick, self._latest, (self._epoch, self.world.roster_version)
+        if snapshot is not None and snapshot.tick == tick and now == (self.world.epoch, snapshot.roster):
             return snapshot.fleet(fleet).block
-        program = self.programs[fleet]
+        program = self.world.programs[fleet]
         poses = program.pose_block(tick)
         return poses if program.fleet.in_order else program.fleet.by_key(poses)
 
@@ -219,14 +219,14 @@ class PublishStage:
 
     def layout(self) -> Layout:
         """Return the layout of a snapshot's buffer; it changes when vehicles are added or removed."""
-        if self._layout is None or self._layout.roster != self.world.roster_version:
-            fleets = tuple(program.published.layout() for program in self.programs.values())
-            self._layout = Layout(fleets, self.world.roster_version)
+        if self._layout is None or self._version != self.world.version:
+            fleets = tuple(program.published.layout() for program in self.world.programs.values())
+            self._layout, self._version = Layout(fleets, self.world.roster_version), self.world.version
         return self._layout
 
     def forget(self) -> None:
         """Discard the cached snapshot and poses, after a change of the state outside a tick."""
         self._layout = None
         self._latest = None
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             program.forget_poses()

@@ -65,12 +65,11 @@ class RulesStage:
         self,
         scenario: Scenario,
         world: Run,
-        programs: dict[str, FleetProgram],
         events: EventLog,
         contact: ContactStage,
     ) -> None:
         """Without a section `rules` the stage is never due."""
-        self.scenario, self.world, self.programs, self.events, self.contact = scenario, world, programs, events, contact
+        self.scenario, self.world, self.events, self.contact = scenario, world, events, contact
         self.active = scenario.rules is not None
         if scenario.rules is None:
             return
@@ -84,6 +83,7 @@ class RulesStage:
             self.rules.stop_distance or np.inf,
             np.inf if self.rules.time_limit is None or self._racing else self.rules.time_limit,
             self.rules.start_limit or np.inf,
+            world.clock.dt,
         )
         self.cones = ConeBodies(scenario)
         self._version: tuple[int, int] = (-1, -1)  # of the fleets in which cars were found
@@ -117,7 +117,7 @@ class RulesStage:
         assert self.scenario.rules is not None
         chosen = self.scenario.rules.vehicles
         members = []
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             if not program.settings.races:
                 continue
             fleet = program.fleet
@@ -148,7 +148,7 @@ class RulesStage:
         self._car_of = car_of = {number: k for k, number in enumerate(self.race.ids.tolist())}
         self._parts: list[tuple[FleetProgram, Ints, Ints]] = []  # program, its rows, numbers of the cars
         self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.race.ids)))
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             if not program.settings.races:
                 continue
             ids = program.fleet.ids
@@ -160,7 +160,7 @@ class RulesStage:
         self._poses = np.full((13, len(self.race.ids)), np.nan)
         gates, cones = len(self.course.gates), len(self.course.cones)
         self._marks = np.zeros((timing.most_events(len(self.race.ids), gates, cones), timing.EVENT_COLUMNS))
-        self._cone_ids = self.cones.ids(self.programs)
+        self._cone_ids = self.cones.ids(self.world.programs)
         self._register_cars(np.flatnonzero((self.race.table[timing.KNOWN] == 0.0) & self._present))
 
     def _join(self, new: list[tuple[int, str]]) -> None:
@@ -191,7 +191,7 @@ class RulesStage:
                 table[timing.POINT] = self._shapes[timing.NOSE, cars]
             hit, time = np.ones_like(self.race.hit), self.world.clock.time
             arguments = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
-            timing.detect_race_events(*arguments, hit, time, self.world.clock.dt, self._marks)
+            timing.detect_race_events(*arguments, hit, time, self._marks)
             rows = [*range(timing.PROGRESS + 1), timing.POINT]
             self.race.table[np.ix_(rows, cars)] = table[rows]
 
@@ -219,7 +219,7 @@ class RulesStage:
         """Follow all cars, and apply the rules to what has happened in this tick."""
         clock = self.world.clock
         arguments = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
-        count = timing.detect_race_events(*arguments, self.race.hit, clock.time, clock.dt, self._marks)
+        count = timing.detect_race_events(*arguments, self.race.hit, clock.time, self._marks)
         if self.cones.homes:
             self._count_cones(tick)
         if count:
@@ -365,7 +365,7 @@ class RulesStage:
             moving = (contacts[:, :2] >= 0.0).all(axis=1) & (contacts[:, :2] < roster.moving).all(axis=1)
             pairs = roster.ids[contacts[moving, :2].astype(np.int64)]
             self.cones.touch(pairs, self._car_of, self._cone_ids, self.race.touched_by)
-        for car, cone in self.cones.fallen(self.programs, tick, self.race):
+        for car, cone in self.cones.fallen(self.world.programs, tick, self.race):
             if self.race.table[timing.STATUS, car] < STOPPED:
                 self._hit(car, cone, tick / self.world.clock.rate, tick)
 
@@ -374,7 +374,7 @@ class RulesStage:
         self._note(race_log.CONE_HIT, car, time, tick, cone)
 
     def _cone_name(self, number: int) -> str:
-        return self.cones.name(number, self.programs) if self.cones.homes else self.cone_names[number]
+        return self.cones.name(number, self.world.programs) if self.cones.homes else self.cone_names[number]
 
     # the log, standings -----------------------------------------------------------------------------------------------
 

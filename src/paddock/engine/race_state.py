@@ -12,7 +12,7 @@ from paddock.track.race_log import check_log
 from paddock.track.timing import OUT
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
-from paddock.world.parts import array, count, mapping, part, plain, rows
+from paddock.world.parts import array, count, mapping, part, record, rows
 from paddock.world.world import LARGEST_ID
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class RaceState:
     first_at: list[float] = rows(float, longest=MOST_GATES)  # s after the start: the first car at each gate of each lap
     hit: NDArray[np.uint8] = array("u1", "cone")
     touched_by: dict[int, int] = mapping(int, int)  # id of a cone -> car that touched it last, also of counted ones
-    counted: set[int] = plain(set, sorted, lambda tree: set(map(int, tree)))  # cones
+    counted: set[int] = record(set[int], set)  # cones
 
     @property
     def entries(self) -> Floats:
@@ -95,7 +95,7 @@ def _cones(stage: "RulesStage", log: Floats) -> set[int]:
 
 def _possible(stage: "RulesStage", numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which ids are those of cones that are, or have been, in the world."""
-    others = [p.fleet.ids for name, p in stage.programs.items() if name not in stage.cones.homes]
+    others = [p.fleet.ids for name, p in stage.world.programs.items() if name not in stage.cones.homes]
     taken = np.isin(numbers, np.concatenate([np.zeros(0, np.int64), *others]))
     return np.asarray(~taken & (numbers >= 0) & (numbers < stage.world.state.next_id))
 

@@ -56,7 +56,7 @@ class Simulation:
     @property
     def race(self) -> "RaceControl | None":
         """The race of the section `rules`: `standings()`; None without one."""
-        return RaceControl(self.engine) if self.engine.stages.rules.active else None
+        return RaceControl(self.engine) if self.engine.parts.rules.active else None
 
     @property
     def radio(self) -> RadioControl:
@@ -381,7 +381,7 @@ class RaceControl:
     def standings(self) -> Standings:
         """Return the standings at this tick: a row per car, the first one first, with laps, sectors and penalties."""
         self._engine.thread.refuse_elsewhere("race")
-        return self._engine.stages.rules.standings()
+        return self._engine.parts.rules.standings()
 
 
 def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | None = None) -> Simulation:

@@ -1,6 +1,5 @@
 """What sensors with arrays look at: obstacles, the bodies of vehicles and the cones, at the present tick."""
 
-from collections.abc import Mapping
 from operator import is_not
 from typing import Any
 
@@ -12,6 +11,7 @@ from paddock.compute.quaternion import axes
 from paddock.compute.routine import routine
 from paddock.engine.contact_bodies import bodies_of
 from paddock.engine.program import FleetProgram
+from paddock.engine.run_state import Run
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE as CONE_MODEL
 from paddock.sensing.sensor import CONE, NO_CONES, Around, Cones
@@ -36,7 +36,6 @@ from paddock.world.solids import (
     Y,
     solids_of,
 )
-from paddock.world.world import World
 
 SHAPES = {
     vehicle_model.BOX: BOX,
@@ -107,8 +106,8 @@ def cone_key(cone: Any) -> int:
 class Surroundings:
     """Makes what sensors look at; obstacles and shapes are kept until the vehicles change."""
 
-    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
-        self.world, self.programs = world, programs
+    def __init__(self, scenario: Scenario, world: Run) -> None:
+        self.world = world
         self._scenario = scenario
         self._of_track = 0  # obstacles before those of the track
         self._known: tuple[Any, ...] = ()  # run, roster, scenery and programs of what is kept
@@ -118,7 +117,7 @@ class Surroundings:
 
     def at(self, tick: int) -> Around:
         """Return what is around the vehicles at the present tick."""
-        known = self.world.run, self.world.roster_version, self.world.scenery, *self.programs.values()
+        known = self.world.run, self.world.roster_version, self.world.scenery, *self.world.programs.values()
         old = self._known
         if len(known) != len(old) or known[:2] != old[:2] or any(map(is_not, known[2:], old[2:])):
             self._prepare()
@@ -132,12 +131,12 @@ class Surroundings:
         obstacles = () if scenery is None else scenery.obstacles.entries
         movable = {fleet.entry.name: fleet.obstacles for fleet in declared_fleets(self._scenario) if fleet.obstacles}
         self._of_track = len(self._scenario.world.obstacles or ())
-        constants = {name: body_constants(program) for name, program in self.programs.items()}
+        constants = {name: body_constants(program) for name, program in self.world.programs.items()}
         self._constants = {name: table for name, table in constants.items() if table is not None}
         self._still = self._still_cones() if not movable else NO_CONES
         self._moving = []
         for name in self._constants:
-            program = self.programs[name]
+            program = self.world.programs[name]
             if program.model.name == CONE_MODEL:
                 self._moving.append(self._cone_fleet(program, movable.get(name, ()), obstacles))
 
@@ -182,7 +181,7 @@ class Surroundings:
             return NO_SOLIDS
         solids, first = np.empty((total, SOLID.size)), 0
         for name, constants in self._constants.items():
-            program = self.programs[name]
+            program = self.world.programs[name]
             poses = program.pose_block(tick)
             placed(poses if program.fleet.in_order else program.fleet.by_key(poses), constants, first, solids)
             first += len(constants)
@@ -195,7 +194,7 @@ class Surroundings:
         tables, keys = [self._still.table], [self._still.keys]
         for name, table, identity in self._moving:
             at = table.copy()
-            at[:, :3] = self.programs[name].fleet.by_key(self.programs[name].pose_block(tick)[:3]).T
+            at[:, :3] = self.world.programs[name].fleet.by_key(self.world.programs[name].pose_block(tick)[:3]).T
             tables.append(at)
             keys.append(identity)
         return Cones(np.concatenate(tables), np.concatenate(keys))

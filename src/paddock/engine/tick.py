@@ -15,31 +15,30 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from paddock.engine.actions import CommandAction, Mailbox, MissionAction
-from paddock.engine.applier import Applier
 from paddock.engine.barrier import Checked, Claim, Claims
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
-from paddock.engine.contact import ContactStage, DisarmStage
+from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.race import RulesStage
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import Run
 from paddock.engine.surroundings import Surroundings
 from paddock.errors import PaddockError
-from paddock.scenario import Scenario, Sync
+from paddock.scenario import Sync
 from paddock.world.columns import Floats
-from paddock.world.fleet import Fleet, Ints
+from paddock.world.fleet import Fleet
 from paddock.world.snapshot import CommandRequest
-from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:
+    from paddock.engine.applier import Applier
     from paddock.engine.fleets import PreparedSpawn
     from paddock.engine.mission.run import MissionRun
+    from paddock.engine.run_parts import RunParts
 
 MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
 REWOUND_VALUES = 100_000  # size limit of the states that are copied before a stride of several ticks
@@ -50,27 +49,21 @@ SPREAD_RATE = 1.0  # Hz at which vehicles in the same height layer are checked
 
 
 class AssembledTick(NamedTuple):
-    """The assembled tick, and the stages that other parts use."""
+    """The assembled tick, and those of its stages that the engine uses."""
 
     pipeline: Pipeline
     barrier: BarrierStage
-    mission: MissionStage
-    contact: ContactStage
-    rules: RulesStage
-    sense: SenseStage
     guard: GuardStage
 
 
-def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread: ClockThread) -> AssembledTick:
+def assemble_tick(parts: RunParts, applier: Applier, mailbox: Mailbox, thread: ClockThread) -> AssembledTick:
     """Return the stages of a tick in the order in which they run."""
-    world, programs, events, mission = applier.world, applier.programs, applier.events, applier.mission
-    publish, poses = applier.publisher, applier.publisher.poses
+    scenario, world, events, publish = parts.scenario, parts.world, parts.events, parts.publisher
+    mission, move, sense, contact = parts.mission, parts.move, parts.sense, parts.contact
+    rules, radio = parts.rules, parts.radio
     barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
-    move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
-    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move, applier.radio)
-    guard = GuardStage(world, programs, move, events, applier, scenario.on_nan)
-    sense = SenseStage(world, programs, poses, Surroundings(scenario, world, programs))
-    contact, rules, radio = applier.contact, applier.rules, applier.radio
+    behave = BehaveStage(world, publish.poses, events, scenario.every.behaviour, move, radio)
+    guard = GuardStage(world, move, events, applier, scenario.on_nan)
     before = (
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
@@ -93,8 +86,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         *(() if radio.heartbeats is None else (radio.heartbeats,)),  # of the scenario's ground station for autopilots
         publish,  # watchers get a snapshot
     )
-    pipeline = Pipeline(world.clock, before, move, after)
-    return AssembledTick(pipeline, barrier, mission, contact, rules, sense, guard)
+    return AssembledTick(Pipeline(world.clock, before, move, after), barrier, guard)
 
 
 @dataclass(eq=False, repr=False)
@@ -177,35 +169,20 @@ class MissionStage:
 
     name = "mission"
 
-    def __init__(self, clock: Clock, kinematic: bool, behaviour_period: int) -> None:
+    def __init__(self, world: Run, kinematic: bool, behaviour_period: int) -> None:
         """A `kinematic` mission sets poses after the motion, every `behaviour_period` ticks."""
-        self.mission: MissionRun | None = None
-        self.kinematic = kinematic
-        self.period = behaviour_period if kinematic else max(1, round(clock.rate / MISSION_RATE))
+        self.world, self.kinematic = world, kinematic
+        self.period = behaviour_period if kinematic else max(1, round(world.clock.rate / MISSION_RATE))
         self.spread_period = self.period * max(1, round(MISSION_RATE / SPREAD_RATE))
-
-    def fleet_built(self, program: FleetProgram) -> None:
-        """Add a new fleet to the mission if its vehicles take part."""
-        if self.mission is not None:
-            self.mission.built(program)
-
-    def fleet_removed(self, fleet: str) -> None:
-        """Continue without a fleet whose vehicles are gone."""
-        if self.mission is not None:
-            self.mission.execution.fleet_removed(fleet)
-
-    def damaged(self) -> list[tuple[str, Ints]]:
-        """Return the vehicles of each fleet that the mission has damaged: their places in the order of its members."""
-        return [] if self.mission is None else self.mission.damaged()
 
     def due(self, tick: int) -> int:
         """Return the next multiple of the period."""
-        return NEVER_DUE if self.mission is None else every(tick, self.period)
+        return NEVER_DUE if self.world.mission is None else every(tick, self.period)
 
     def run(self, tick: int) -> None:
         """Continue the mission."""
-        assert self.mission is not None
-        self.mission.run(tick, tick % self.spread_period == 0)
+        assert self.world.mission is not None
+        self.world.mission.run(tick, tick % self.spread_period == 0)
 
     def checked(self, action: MissionAction) -> MissionAction:
         """Return the action with validated arguments; PaddockError if the mission does not accept it."""
@@ -219,9 +196,9 @@ class MissionStage:
         self._present(action).apply(action, prepared)
 
     def _present(self, action: MissionAction) -> MissionRun:
-        if self.mission is None:
+        if self.world.mission is None:
             raise PaddockError(f"{action.verb}: there is no mission; add a section `mission` to the scenario")
-        return self.mission
+        return self.world.mission
 
 
 @dataclass(eq=False, repr=False)
@@ -229,7 +206,6 @@ class BehaveStage:
     """Runs the behaviours of all fleets every `period` ticks."""
 
     world: Run
-    programs: dict[str, FleetProgram]
     poses: PoseBlocks
     events: EventLog
     period: int
@@ -239,7 +215,7 @@ class BehaveStage:
 
     def due(self, tick: int) -> int:
         """Return the next multiple of the period, if any vehicle has a behaviour."""
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             if program.control.acts:
                 return every(tick, self.period)
         return NEVER_DUE
@@ -250,7 +226,7 @@ class BehaveStage:
         rate = max(1, round(self.world.clock.rate / self.period))
         renew = (tick // self.period) % rate == 0  # places of relays, once per second
         heard = RadioSenses(self.radio, self.poses, tick, renew) if self.radio.active else None
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             if program.control.acts:
                 for row, detail in program.control.run(self.world, self.poses, dt, self._report_lost, heard):
                     self.move.decisions.append((program, Alarm(1, row, NOT_FINITE, detail)))  # the tick ends with these
@@ -271,8 +247,7 @@ class BehaveStage:
 class MoveStage:
     """Advances the dynamics of every fleet."""
 
-    world: World
-    programs: dict[str, FleetProgram]
+    world: Run
     rewinds: bool  # whether a stride ends at the tick at which a state is not finite
     alarms: list[tuple[int, FleetProgram, Alarm]] = field(default_factory=list)  # (tick, fleet, alarm), for the guard
     decisions: list[tuple[FleetProgram, Alarm]] = field(default_factory=list)  # alarms of behaviours in this tick
@@ -282,7 +257,7 @@ class MoveStage:
         """Launch one kernel per fleet; at most one tick with FMUs, which cannot be rewound."""
         if self.decisions:
             return self._end_after(tick)
-        if ticks > 1 and any(program.fmus for program in self.programs.values()):
+        if ticks > 1 and any(program.fmus for program in self.world.programs.values()):
             ticks = 1
         before = self._copies() if self.rewinds and ticks > 1 else []
         alarms = self._move(ticks)
@@ -315,7 +290,7 @@ class MoveStage:
         Fewer ticks of large fleets are tried, because others wait for their kernels. FMUs are not.
         """
         rate = self.world.clock.rate
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             fleet = program.fleet
             if program.fmus is not None or not fleet.n:
                 continue
@@ -331,14 +306,14 @@ class MoveStage:
     def _move(self, ticks: int) -> list[tuple[FleetProgram, Alarm]]:
         environment, rate = self.world.state.environment, self.world.clock.rate
         raised: list[tuple[FleetProgram, Alarm]] = []
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             if alarms := program.move(ticks, environment, rate):
                 raised += [(program, alarm) for alarm in alarms]
         return raised
 
     def _copies(self) -> list[tuple[Fleet, Floats]]:
         """Return the states to rewind to; none of a large world, whose strides are short."""
-        fleets = [program.fleet for program in self.programs.values()]
+        fleets = [program.fleet for program in self.world.programs.values()]
         if sum(len(fleet.tables["state"]) * fleet.n for fleet in fleets) > REWOUND_VALUES:
             return []
         return [(fleet, fleet.state[:, : fleet.n].copy()) for fleet in fleets]
@@ -349,7 +324,6 @@ class GuardStage:
     """Reports crashes and states that are not finite; then removes the vehicle, or ends the run, as `on_nan` says."""
 
     world: Run
-    programs: dict[str, FleetProgram]
     move: MoveStage
     events: EventLog
     applier: Applier
@@ -393,7 +367,7 @@ class GuardStage:
 
     def clear_failure_if_finite(self) -> None:
         """Let a run that has ended continue if all is finite: the vehicle was removed, placed or overridden."""
-        if self.world.state.failure and all(program.finite for program in self.programs.values()):
+        if self.world.state.failure and all(program.finite for program in self.world.programs.values()):
             self.world.state.failure = ""
 
 
@@ -401,8 +375,7 @@ class GuardStage:
 class SenseStage:
     """Samples sensors; delayed samples are delivered when they are read."""
 
-    world: World
-    programs: dict[str, FleetProgram]
+    world: Run
     poses: PoseBlocks
     surroundings: Surroundings
     name = "sense"
@@ -410,7 +383,7 @@ class SenseStage:
     def due(self, tick: int) -> int:
         """Return the tick of the next sample."""
         first = NEVER_DUE
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             for sensor in program.sensors.values():
                 first = min(first, sensor.due(tick))
                 if first == tick:
@@ -421,7 +394,7 @@ class SenseStage:
         """Sample every sensor that is due."""
         environment, seed = self.world.environment, self.world.seed
         around = None
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             fleet = program.fleet
             due = [sensor for sensor in program.sensors.values() if not tick % sensor.period]
             if due:

@@ -96,8 +96,10 @@ class Batch:
         counts = {"size": self.size, "players": players}
         derived: dict[str, float] = {n: value for n, value in counts.items() if n in column_index(task.options)}
         derived |= self.course.options
-        if taken := [name for name in values if name in derived]:
-            raise InvalidValueError(f"option {taken[0]!r} of {task.name} follows from track and vehicle: leave it out")
+        if conflicts := [name for name in values if name in derived]:
+            raise InvalidValueError(
+                f"option {conflicts[0]!r} of {task.name} follows from track and vehicle: leave it out"
+            )
         self.options = task.option_values({**derived, **values})
         self._allocate()
         self._compile()
@@ -186,13 +188,13 @@ class Batch:
     def _varied(self, seeds: Ints, agents: Ints, episodes: Ints) -> Floats:
         """Draw the parameters that differ between worlds: normal about their value, clipped to their range."""
         columns, spread = columns_of(self.model.parameters), self.scenario.vehicles[0].spread
-        made = []
+        lines = []
         for name in self.program.parameters.varying:
             row = column_index(self.model.parameters)[name]
             draw = vectorised(normals)(seeds, agents, SPREAD_PURPOSE + row, episodes)[0]
             value = self.program.parameters.values[row] * (1.0 + spread[name] * draw)
-            made.append(np.clip(value, columns[row].low, columns[row].high))
-        return np.ascontiguousarray(made)
+            lines.append(np.clip(value, columns[row].low, columns[row].high))
+        return np.ascontiguousarray(lines)
 
     @property
     def parameters(self) -> tuple[Floats, ...]:

@@ -238,8 +238,8 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
             return np.ones(self.num_envs, np.bool_)
         mask = np.asarray(checked["reset_mask"])
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            wanted = f"bool of shape ({self.num_envs},), at least one of them True"
-            raise InvalidValueError(f"reset_mask: {wanted}, not {mask.dtype} of shape {mask.shape}")
+            expected = f"bool of shape ({self.num_envs},), at least one of them True"
+            raise InvalidValueError(f"reset_mask: {expected}, not {mask.dtype} of shape {mask.shape}")
         return mask
 
     def _info(self, scores: dict[str, Floats], mask: Bools) -> dict[str, Any]:

@@ -111,8 +111,8 @@ class PaddockParallelEnv(ParallelEnv[str, Float32s, Float32s]):  # type: ignore[
     def _checked(self, name: str, action: Any) -> Any:
         values = np.asarray(action)
         if values.shape != self.action_spaces[name].shape or values.dtype.kind not in "fiu":
-            wanted = f"numbers of shape {self.action_spaces[name].shape}"
-            raise InvalidValueError(f"action of {name}: {wanted}, not {values.dtype} of shape {values.shape}")
+            expected = f"numbers of shape {self.action_spaces[name].shape}"
+            raise InvalidValueError(f"action of {name}: {expected}, not {values.dtype} of shape {values.shape}")
         return values
 
     def render(self) -> Any:

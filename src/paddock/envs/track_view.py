@@ -220,10 +220,10 @@ def boundary_walls(track: Track) -> Floats:
     for line in (track.left, track.right):
         ends = np.concatenate([line, line[:1]]) if track.closed else line
         stride = max(1, int(LONGEST / max(np.hypot(*np.diff(ends, axis=0).T).mean(), 1e-6)))
-        kept = ends[np.unique(np.append(np.arange(0, len(ends), stride), len(ends) - 1))]
-        way = np.diff(kept, axis=0)
+        thinned = ends[np.unique(np.append(np.arange(0, len(ends), stride), len(ends) - 1))]
+        way = np.diff(thinned, axis=0)
         long = np.hypot(way[:, 0], way[:, 1])
-        way, middle, long = way[long > 0.0], (0.5 * (kept[1:] + kept[:-1]))[long > 0.0], long[long > 0.0]
+        way, middle, long = way[long > 0.0], (0.5 * (thinned[1:] + thinned[:-1]))[long > 0.0], long[long > 0.0]
         walls = np.zeros((len(way), SOLID.size))
         walls[:, :2], walls[:, 2] = middle, TALL
         forward = way / long[:, None]

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
+
+from annotated_types import Ge, Le
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.mission_items import AltitudeFrame
@@ -64,6 +66,9 @@ HOUSEKEEPING_PERIOD = 0.25  # s of wall time between checks for due heartbeats a
 class MavlinkHub:
     """The MAVLink network of a simulation. Call `service` at every exchange, and `idle` while paused."""
 
+    now_us: int  # simulated time
+    serviced_us: int  # simulated time of the last poll
+
     def __init__(self, ports: Ports | None = None, log_folder: Path | None = None) -> None:
         """`log_folder` receives one .tlog per vehicle."""
         self.ports = ports or Ports()
@@ -74,9 +79,9 @@ class MavlinkHub:
         self.tcp_links: dict[int, TcpLink] = {}  # by system id
         self._turns: deque[SenderQueue] = deque()  # senders whose packets wait to be handled
         self._polls = 0
-        self.now_us = -1  # simulated time
+        self.now_us = -1
         self._contacted = False  # a packet has been received
-        self.serviced_us = -PERIOD_US  # simulated time of the last poll
+        self.serviced_us = -PERIOD_US
         self._polled = self._kept = self._moved = 0.0  # wall time
         if self.ports.shared_port is not None:
             shared = self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
@@ -235,6 +240,8 @@ Handler = Callable[[Any, Sender], object]
 class MavlinkVehicle:
     """The MAVLink side of one autopilot. Not thread-safe: only the thread that ticks may use it."""
 
+    texts: Annotated[int, Ge(0), Le(65_535)]  # number of the last text
+
     def __init__(
         self, autopilot: BuiltInAutopilot, log: BinaryIO | None = None, radio: RadioEnds | None = None
     ) -> None:
@@ -249,7 +256,7 @@ class MavlinkVehicle:
         self.log = log
         self.writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
-        self.texts = 0  # number of the last text
+        self.texts = 0
         self._requests = False  # a peer has requested rates of its own
         self.vibration = VibrationMeter()
         self.signing = Signing(autopilot)
@@ -469,14 +476,24 @@ class MavlinkVehicle:
                 self.send(self.encode(HEARTBEAT), logged=False)
             self.path = path
 
+    def resume(self, now_us: int) -> None:
+        """Continue at a simulated time with a state that was loaded; peers keep the rates that they have requested."""
+        self._restart(now_us)
+        for _, streams in self._all_streams()[1:]:
+            streams.restart(now_us)
+        self.streams.resume()
+
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""
-        self.now_us, self.failed = now_us, ""
-        self.vibration.restart()
+        self._restart(now_us)
         if self.path is not None:
             self.path.restart()
         for _, streams in self._all_streams():
             streams.restart(now_us)
+
+    def _restart(self, now_us: int) -> None:
+        self.now_us, self.failed = now_us, ""
+        self.vibration.restart()
         self.parameters.restart()
         self.missions.restart()
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from heapq import heapify, heapreplace
 from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from annotated_types import Ge, Le
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.estimate import GRAVITY, Estimate
@@ -339,7 +339,6 @@ UNGROUPED = by_id(HEARTBEAT=1.0, EXTENDED_SYS_STATE=1.0, HOME_POSITION=0.5)  # f
 GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
 BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
 EVERY = (*UNGROUPED, *GROUP_OF)  # default streams; other messages are sent on request
-Ints = NDArray[np.int64]
 SECOND = 1_000_000  # us
 SHORTEST_INTERVAL = 20_000  # us: telemetry is updated at 50 Hz
 LONGEST_INTERVAL = 3600 * SECOND
@@ -350,12 +349,14 @@ HEARTBEAT = mav.MAVLINK_MSG_ID_HEARTBEAT
 class Streams:
     """Message intervals of one vehicle: the defaults, or those of one peer."""
 
+    _intervals: dict[int, Annotated[int, Ge(SHORTEST_INTERVAL), Le(LONGEST_INTERVAL)]]  # us, by message id
+    _next: dict[int, Annotated[int, Ge(0)]]  # us: when each is due
+
     def __init__(self, rate: Callable[[str], float], offset: int = 0) -> None:
         """`rate(parameter)` in Hz; `offset` spreads the messages of many vehicles over the second."""
         self._rate = rate
         self._offset = offset
-        self._intervals: dict[int, int] = {}
-        self._next: dict[int, int] = {}
+        self._intervals, self._next = {}, {}
         self.earliest = 0  # us: when the next message is due
         self._asked: set[int] = set()  # messages with a requested interval
         for id in EVERY:
@@ -376,14 +377,8 @@ class Streams:
             self._next[id] = now_us + spread
         self._update_queue()
 
-    def table(self) -> Ints:
-        """Return id, interval and time of the next message (us) of each, in their order."""
-        return np.array([(id, self._intervals[id], at) for id, at in self._next.items()], np.int64).reshape(-1, 3)
-
-    def resume(self, saved: Ints) -> None:
-        """Continue with saved intervals and times."""
-        self._intervals = {id: interval for id, interval, _ in saved.tolist()}
-        self._next = {id: at for id, _, at in saved.tolist()}
+    def resume(self) -> None:
+        """Continue with intervals and times that were loaded."""
         self._update_queue()
 
     def due(self, now_us: int) -> list[int]:

@@ -24,7 +24,9 @@ from operator import itemgetter
 from pathlib import Path
 from struct import Struct
 from time import time as wall_clock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+from annotated_types import Ge, Le
 
 from paddock.autopilot.telemetry import SIMULATED_EPOCH_US, Severity
 from paddock.errors import MissingFeatureError
@@ -185,6 +187,8 @@ def wire_format(id: int) -> WireFormat:
 
 class PacketWriter:
     """Packs the messages of one system with its sequence number."""
+
+    sequence: Annotated[int, Ge(0), Le(255)]
 
     def __init__(self, system: int, component: int) -> None:
         self._encoder = mav.MAVLink(None, srcSystem=system, srcComponent=component)

@@ -24,26 +24,27 @@ from paddock.world.fleet import draw_uniforms
 BID_BITS, WINNER_BITS, STAMP_BITS = 32, 16, 16  # of one task, one task and one vehicle in a message
 JITTER, JITTER_PURPOSE = 0.8, 904  # share of a round within which vehicles send, and purpose of the draw
 KEPT_ROUNDS = 64  # older messages are ignored
+SHORTEST = 0.5  # s, of a round
 CALM_FACTOR, CALM = 4, 16  # vehicles that disagree give up after 4 n + 16 rounds without a change
+
+
+def message_bits(consensus: Consensus) -> int:
+    """Return the size of a message of a consensus."""
+    vehicles, tasks = consensus.beliefs.bids.shape
+    return int(tasks) * (BID_BITS + WINNER_BITS) + int(vehicles) * STAMP_BITS
 
 
 class RadioConsensus:
     """Vehicles that bid and exchange their beliefs over messages."""
 
-    def __init__(self, consensus: Consensus, messages: Messages, radios: Ints, period: float = 0.5) -> None:
+    def __init__(self, consensus: Consensus, messages: Messages, radios: Ints, period: float = SHORTEST) -> None:
         """`radios` (a,) are those of the vehicles; the first round begins at 0 s and each takes `period` (s)."""
         self.consensus, self.messages, self.radios = consensus, messages, np.asarray(radios, np.int64)
-        self.period = period
+        self.period, self.bits = period, message_bits(consensus)
         self.sent = self.received = 0
         self._sent: dict[int, tuple[int, int]] = {}  # number of a message -> round and vehicle
         self._copies: dict[int, tuple[Floats, Ints, Ints]] = {}  # round -> what was sent
         self._read = self._mailed()
-
-    @property
-    def bits(self) -> int:
-        """The size of a message."""
-        vehicles, tasks = self.consensus.beliefs.bids.shape
-        return int(tasks) * (BID_BITS + WINNER_BITS) + int(vehicles) * STAMP_BITS
 
     def round(self) -> bool:
         """Bid, send, handle what arrives, and drop what others have won; return whether anything changed."""
@@ -118,11 +119,11 @@ class RadioConsensus:
         vehicle_of = np.full(len(routes.start) - 1, -1)
         vehicle_of[self.radios] = np.arange(len(self.radios))
         rows, peers = vehicle_of[np.repeat(np.arange(len(vehicle_of)), np.diff(routes.start))], vehicle_of[routes.peer]
-        kept = np.flatnonzero((rows >= 0) & (peers >= 0))
-        kept = kept[np.argsort(rows[kept], kind="stable")]
-        counts = np.bincount(rows[kept], minlength=len(self.radios))
+        links = np.flatnonzero((rows >= 0) & (peers >= 0))
+        links = links[np.argsort(rows[links], kind="stable")]
+        counts = np.bincount(rows[links], minlength=len(self.radios))
         start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return component_labels(start, np.ascontiguousarray(peers[kept]).astype(np.int64))
+        return component_labels(start, np.ascontiguousarray(peers[links]).astype(np.int64))
 
     def result(self) -> Agreement:
         """Return how the rounds so far have ended."""
@@ -168,10 +169,9 @@ def negotiate(
     consensus = bidding_for(costs, options)
     if any(present):
         consensus = _continued(consensus, present)
-    rounds = RadioConsensus(consensus, messages, radios)
-    bits = messages.section.header_bits + rounds.bits
-    taken = float(airtime(messages.devices, int(radios[0]), bits)) if len(radios) else 0.0
-    rounds.period = max(rounds.period, 2.0 * len(radios) * taken)
+    bits = messages.section.header_bits + message_bits(consensus)
+    seconds = float(airtime(messages.devices, int(radios[0]), bits)) if len(radios) else 0.0
+    rounds = RadioConsensus(consensus, messages, radios, period=max(SHORTEST, 2.0 * len(radios) * seconds))
     ended, bundles = rounds.run(), consensus.orders()
     best: dict[int, tuple[float, int]] = {}
     for vehicle, order in enumerate(bundles):

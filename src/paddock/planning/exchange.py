@@ -11,12 +11,13 @@ GeoJSON features:
 | circle task, `kind: circle` | Point on the circle | `heading_deg`, `radius_m`, `turn` |
 | area task, `kind: area` | LineString, the first pass | `spacing_m`, `passes`, `side` |
 | polygon task | Polygon, with holes | `spacing_m` or `camera`; `angle_deg`, `margin_m`, `turns` |
-| no-fly zone, `zone: true` | Polygon, or Point | `radius_m` of a point, `floor_m`, `ceiling_m` |
+| no-fly zone, `zone: true` | Polygon, or Point | `radius_m` and, of a polygon, `centre`, `floor_m`, `ceiling_m` |
 | base, `kind: base` | Point | `heading_deg` |
 | route, `kind: route` | LineString with heights above the ellipsoid | |
 
 All have a `name`, tasks also `altitude_m` (m), `earliest_s` and `latest_s` (s). Headings are degrees clockwise from
-north. Generated tasks and tasks of events are not written.
+north. A circular zone is written as the polygon around it, with its centre and radius. Generated tasks and tasks of
+events are not written.
 """
 
 import os
@@ -34,6 +35,7 @@ import shapely
 from numpy.typing import ArrayLike
 
 from paddock.compute.math import atan2, cos, hypot, sin
+from paddock.planning.geometry.zones import DRAWN, CircleZone
 from paddock.scenario import MissionSection
 from paddock.scenario.marked_yaml import plain as plain_values
 from paddock.scenario.marked_yaml import read_text
@@ -249,7 +251,7 @@ FIELDS: dict[str, dict[str, str]] = {  # of each kind of task: property of a fea
     },
 }  # fmt: skip
 NEEDED = {"circle": ("heading_deg", "radius_m"), "area": ("spacing_m",)}
-USED = {**FIELDS, "zone": ("radius_m", "floor_m", "ceiling_m"), "base": ("heading_deg",), "route": ()}
+USED = {**FIELDS, "zone": ("radius_m", "centre", "floor_m", "ceiling_m"), "base": ("heading_deg",), "route": ()}
 """Properties of each kind of feature besides the common ones."""
 KINDS = {
     "Point": ("point", "circle", "base", "route"),
@@ -268,7 +270,7 @@ class _GeojsonReader(MissionReader):
     def __init__(self, source: Source, origin: Origin, name: str) -> None:
         super().__init__(source, origin, name)
         self.unused: Counter[str] = Counter()
-        self.taken: dict[str, set[str]] = {"tasks": set(), "zones": set()}
+        self.names: dict[str, set[str]] = {"tasks": set(), "zones": set()}
 
     def read(self) -> Imported:
         if "crs" in self.doc.root:
@@ -330,6 +332,10 @@ class _GeojsonReader(MissionReader):
     def _add_zone(self, feature: Feature, rings: list[list[list[float]]]) -> None:
         if feature.geometry == "Point":
             shape: dict[str, Any] = {"circle": {"at": rings[0][0], "radius": self._number(feature, "radius_m")}}
+        elif {"radius_m", "centre"} <= feature.properties.keys():  # the polygon around a circle
+            position = self.doc.position(feature.properties["centre"], feature.path, lon_first=True)
+            centre = metres_of([position], self.origin)[0]
+            shape = {"circle": {"at": centre, "radius": self._number(feature, "radius_m")}}
         else:
             shape = {"polygon": rings[0]}
         if rings[1:]:
@@ -342,8 +348,8 @@ class _GeojsonReader(MissionReader):
         self.add("zones", {"name": self._name("zones", feature.properties.get("name"), default)} | shape, feature.path)
 
     def _add_task(self, feature: Feature, task: dict[str, Any], suffix: str) -> None:
-        wanted, properties = feature.properties.get("name"), feature.properties
-        name = self._name("tasks", wanted and f"{wanted}{suffix}", f"task_{len(self.imported.mission['tasks'])}")
+        title, properties = feature.properties.get("name"), feature.properties
+        name = self._name("tasks", title and f"{title}{suffix}", f"task_{len(self.imported.mission['tasks'])}")
         task = {"name": name} | task
         if properties.get("altitude_m") is not None:
             task["altitude"] = self._number(feature, "altitude_m")
@@ -357,15 +363,15 @@ class _GeojsonReader(MissionReader):
         cut = feature.path.index("geometry") if "geometry" in feature.path else 0
         return self.doc.number(feature.properties[key], (*feature.path[:cut], "properties", key))
 
-    def _name(self, kind: str, wanted: Any, default: str) -> str:
+    def _name(self, kind: str, title: Any, default: str) -> str:
         """Return a unique name that a scenario accepts, close to the wanted one; note a change."""
-        requested = str(wanted) if isinstance(wanted, str | int) and str(wanted) else default
+        requested = str(title) if isinstance(title, str | int) and str(title) else default
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", requested)
         name = base = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
         number = 2
-        while name in self.taken[kind]:
+        while name in self.names[kind]:
             name, number = f"{base}_{number}", number + 1
-        self.taken[kind].add(name)
+        self.names[kind].add(name)
         if name != requested:
             self.imported.notes.append(f"name {requested!r} becomes {name!r}")
         return name
@@ -385,10 +391,12 @@ def to_geojson(mission: MissionSection | Mapping[str, Any], origin: Origin, rout
     features += [_task_feature(task, origin) for task in mission.tasks]
     for zone in mission.zones:
         limits = {"floor_m": zone.floor, "ceiling_m": zone.ceiling}
-        properties = {"zone": True} | {key: value for key, value in limits.items() if value is not None}
+        properties: dict[str, Any] = {"zone": True} | {key: value for key, value in limits.items() if value is not None}
         if zone.circle is not None:
-            properties["radius_m"] = zone.circle.radius
-            features.append(feature(zone.name, properties, "Point", _positions([zone.circle.at], origin)[0]))
+            (x, y), radius = zone.circle.at, zone.circle.radius
+            properties |= {"radius_m": radius, "centre": _positions([(x, y)], origin)[0]}
+            outline = CircleZone(zone.name, x, y, radius / cos(pi / DRAWN)).outline()  # around the circle
+            features.append(feature(zone.name, properties, "Polygon", [_closed(outline[:-1].tolist(), origin)]))
         else:
             assert zone.polygon is not None
             features.append(feature(zone.name, properties, "Polygon", [_closed(zone.polygon, origin)]))

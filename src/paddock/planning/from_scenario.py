@@ -157,8 +157,8 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
     scenery = scenery_of(world_with_track(scenario))
     if mission.obstacle_margin is not None and scenery is not None:
-        margin, taken = mission.obstacle_margin, [zone.name for zone in zones]
-        zones += _at(scenario.at("world", "obstacles"), zones_of_obstacles, scenery.obstacles, margin, taken)
+        margin, names = mission.obstacle_margin, [zone.name for zone in zones]
+        zones += _at(scenario.at("world", "obstacles"), zones_of_obstacles, scenery.obstacles, margin, names)
     separation = mission.separation
     problem = _at(
         scenario.at("world", "wind"),
@@ -353,18 +353,18 @@ STEP = 2.0  # m between the points of a route that are checked
 CLIMB = 10.0  # m per m of clearance around start and home, in which a route may be lower: it climbs and descends
 
 
-def zones_of_obstacles(obstacles: Obstacles, margin: float, taken: Collection[str]) -> list[Zone]:
+def zones_of_obstacles(obstacles: Obstacles, margin: float, names: Collection[str]) -> list[Zone]:
     """Return a zone for each obstacle, `margin` (m) larger on all sides; a wall has one per straight part.
 
     Zones have the names of their obstacles, or `obstacle_k`; `taken` are names in use.
     """
     zones: list[Zone] = []
-    names = set(taken)
+    used = set(names)
 
     def name_of(entry: float) -> str:
         own = obstacles.entries[int(entry)].name
-        name = own if own and own not in names else numbered(own or "obstacle", int(entry), names)
-        names.add(name)
+        name = own if own and own not in used else numbered(own or "obstacle", int(entry), used)
+        used.add(name)
         return name
 
     for k, row in enumerate(obstacles.table.tolist()):
@@ -385,21 +385,21 @@ def refuse_low(
 
     Near its start and its home a vehicle only must not be below the ground.
     """
-    known = {vehicle.name: vehicle for vehicle in vehicles}
+    by_name = {vehicle.name: vehicle for vehicle in vehicles}
     for route in routes:
-        vehicle = known.get(route.vehicle)
+        vehicle = by_name.get(route.vehicle)
         if vehicle is None or vehicle.moves == "ground" or not route.legs:
             continue
         points = route.path.points(max(STEP, route.path.flown / 50_000))
-        over = points[:, 2] - heights(points[:, 0], points[:, 1])
+        above = points[:, 2] - heights(points[:, 0], points[:, 1])
         ends = np.array([vehicle.pose[:2], vehicle.home[:2]])
         away = np.sqrt(((points[:, None, :2] - ends[None]) ** 2).sum(axis=2)).min(axis=1)
-        wanted = np.where(away <= CLIMB * clearance, 0.0, clearance)
-        short = over - wanted
+        required = np.where(away <= CLIMB * clearance, 0.0, clearance)
+        short = above - required
         worst = int(np.argmin(short))
         if short[worst] < -1e-6:
             x, y, z = points[worst, :3].tolist()
             raise InvalidValueError(
-                f"the route of {route.vehicle!r} is {over[worst]:.1f} m above the ground at ({x:.0f}, {y:.0f}), "
+                f"the route of {route.vehicle!r} is {above[worst]:.1f} m above the ground at ({x:.0f}, {y:.0f}), "
                 f"ground_clearance is {clearance:g} m: an altitude of {z - short[worst]:.0f} m or more is valid there"
             )

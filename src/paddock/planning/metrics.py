@@ -222,7 +222,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
     flown = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
     done = np.searchsorted(done_times(plan), times, side="right")
     vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
-    step, kept = time_step(plan.makespan, len(plan.routes)) if apart else None, plan.problem.separation
+    step, rule = time_step(plan.makespan, len(plan.routes)) if apart else None, plan.problem.separation
     return MissionMetrics(
         method=plan.method,
         duration=plan.makespan,
@@ -236,7 +236,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
         series=Series(times.tolist(), flown.tolist(), done.tolist()),
         separation=None
         if step is None
-        else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)), kept.height if kept else np.inf),
+        else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)), rule.height if rule else np.inf),
     )
 
 

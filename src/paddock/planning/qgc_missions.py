@@ -87,7 +87,7 @@ class _PlanReader(MissionReader):
             else:
                 zone["circle"] = {"at": metres_of([fence.center], self.origin)[0], "radius": fence.radius}
             self.add("zones", zone, fence.path)
-        self.imported.notes += plan.unread
+        self.imported.notes.extend(plan.unread)
         for k in range(plan.rally_points):
             self.imported.notes.append(f"rally point {k + 1} is not supported: vehicles return to the base")
         return self.imported
@@ -112,8 +112,8 @@ class _PlanReader(MissionReader):
         elif command in (22, 84):
             self._note(item.path, f"{COMMANDS[command]} is skipped: vehicles start where the scenario places them")
         elif command != qgc_plan.RETURN:  # all vehicles return to the base
-            known = f" ({COMMANDS[command]})" if command in COMMANDS else ""
-            self._note(item.path, f"command {command}{known} is not supported")
+            title = f" ({COMMANDS[command]})" if command in COMMANDS else ""
+            self._note(item.path, f"command {command}{title} is not supported")
 
     def _loiter(self, item: PlanItem) -> None:
         """Add a circle about a centre, which starts on its eastern side."""
@@ -169,6 +169,8 @@ class _PlanReader(MissionReader):
 
 
 SAME = 0.01  # m between waypoints that are one
+TAKEOFF_HEIGHT = {"fixed_wing": 20.0, "quad": 2.5}  # m above home, least; PX4 takes off to 2.5 m at least
+BACK = PlanItem(qgc_plan.RETURN, qgc_plan.MISSION_FRAME, (0,) * 7)
 STANDING_SPEED = 5.0  # m/s: written by QGroundControl for the speed that does not apply
 
 
@@ -188,26 +190,27 @@ Waypoints = Floats | Sequence[Floats | LoiterCircles]
 """Waypoints (n, 4): x, y, z in m and heading in rad; or several of them, with circles in between."""
 
 
-def to_plans(
-    routes: Sequence[tuple[str, Waypoints]],
+def to_plan(
+    waypoints: Waypoints,
     mission: MissionSection | Mapping[str, Any],
     origin: Origin,
+    home: Sequence[float],
     *,
     vehicle: str = "fixed_wing",
     firmware: str = "px4",
     speed: float = 17.5,
     tolerance: float = 1.0,
-) -> dict[str, dict[str, Any]]:
-    """Return a plan per vehicle: take-off, waypoints (thinned to `tolerance` m), return.
+) -> dict[str, Any]:
+    """Return the plan of a vehicle: take-off, waypoints (thinned to `tolerance` m), return.
 
-    The home is the mission's base, its zones without a floor or ceiling are exclusion fences; `speed` in m/s.
+    `home` (x, y, z in m) is where the vehicle arms, on the ground: altitudes are relative to it, as autopilots measure
+    them. The mission's zones without a floor or ceiling are exclusion fences; `speed` in m/s.
     """
-    for kind, chosen, known in (("vehicle", vehicle, qgc_plan.VEHICLES), ("firmware", firmware, qgc_plan.FIRMWARE)):
-        if chosen not in known:
-            raise unknown_name(f"{kind} of a .plan file", chosen, known)
+    for kind, chosen, valid in (("vehicle", vehicle, qgc_plan.VEHICLES), ("firmware", firmware, qgc_plan.FIRMWARE)):
+        if chosen not in valid:
+            raise unknown_name(f"{kind} of a .plan file", chosen, valid)
     mission = mission_section(mission)
-    ground = mission.base[2] if len(mission.base) == 4 else 0.0
-    latitude, longitude = degrees_of([mission.base[:2]], origin)[0]
+    latitude, longitude = degrees_of([home[:2]], origin)[0]
     fences = []
     for zone in mission.zones:
         if zone.floor is not None or zone.ceiling is not None:
@@ -224,18 +227,16 @@ def to_plans(
     change = PlanItem(
         qgc_plan.CHANGE_SPEED, qgc_plan.MISSION_FRAME, (int(vehicle != "fixed_wing"), speed, -1, 0, 0, 0, 0)
     )
-    return {
-        name: write_plan(
-            _plan_items(waypoints, origin, ground, tolerance, change),
-            (latitude, longitude, round(origin.height_m + ground, 3)),
-            fences,
-            vehicle=vehicle,
-            firmware=firmware,
-            cruise_speed=cruise,
-            hover_speed=hover,
-        )
-        for name, waypoints in routes
-    }
+    items = _plan_items(waypoints, origin, home, tolerance, vehicle)
+    return write_plan(
+        [*items[:1], change, *items[1:], BACK] if items else [],
+        (latitude, longitude, round(origin.height_m + home[2], 3)),
+        fences,
+        vehicle=vehicle,
+        firmware=firmware,
+        cruise_speed=cruise,
+        hover_speed=hover,
+    )
 
 
 def thinned(waypoints: Floats, tolerance: float) -> Floats:
@@ -244,31 +245,61 @@ def thinned(waypoints: Floats, tolerance: float) -> Floats:
     return points[simplify(points[:, :3], tolerance)] if len(points) else points
 
 
-def _plan_items(
-    waypoints: Waypoints, origin: Origin, ground: float, tolerance: float, change: PlanItem
-) -> list[PlanItem]:
-    """Return take-off at the first waypoint, the speed, the others, the return; nothing for a vehicle that stays.
+def _points(part: Floats | LoiterCircles) -> Floats:
+    """Return the waypoints (n, 4) of a part; of circles, the point in their east."""
+    if isinstance(part, LoiterCircles):
+        return np.array([[part.x + part.radius, part.y, part.z, 0.0]])
+    return part
 
-    Where one part begins as the last one ended, that waypoint is written once, also with circles between them.
+
+def _airborne(parts: Sequence[Floats | LoiterCircles], height: float) -> list[Floats | LoiterCircles]:
+    """Return the parts of a route from where it first reaches a height (m)."""
+    index = next(k for k, part in enumerate(parts) if _points(part)[:, 2].max() >= height)
+    part = parts[index]
+    if isinstance(part, LoiterCircles) or part[0, 2] >= height:
+        return [*parts[index:]]
+    after = int(np.argmax(part[:, 2] >= height))
+    below, above = part[after - 1], part[after]
+    cut = below + (height - below[2]) / (above[2] - below[2]) * (above - below)
+    return [np.vstack([cut, part[after:]]), *parts[index + 1 :]]
+
+
+def _plan_items(
+    waypoints: Waypoints, origin: Origin, home: Sequence[float], tolerance: float, vehicle: str
+) -> list[PlanItem]:
+    """Return take-off and waypoints; nothing for a vehicle that stays.
+
+    Aircraft take off to where the route is high enough, quads straight up to that height, and return from where it is
+    no longer. Where one part begins as the last one ended, that waypoint is written once, also with circles between
+    them.
     """
     parts = [waypoints] if isinstance(waypoints, np.ndarray) else list(waypoints)
+    parts = [part for part in parts if len(_points(part))]
     items: list[PlanItem] = []
-    here: tuple[float, float, float] | None = None  # the last waypoint
+    last: tuple[float, float, float] | None = None  # the last waypoint
 
     def add(command: int, options: tuple[float | None, ...], at: tuple[float, float, float]) -> None:
         latitude, longitude = degrees_of([at[:2]], origin)[0]
-        params = (*options, latitude, longitude, round(at[2] - ground, 3))
+        params = (*options, latitude, longitude, round(at[2] - home[2], 3))
         items.append(PlanItem(command, qgc_plan.RELATIVE_FRAME, params))
 
+    if parts and vehicle in TAKEOFF_HEIGHT:
+        start = _points(parts[0])[0].tolist()
+        highest = max(float(_points(part)[:, 2].max()) for part in parts)
+        for _ in range(2):  # at its beginning, and at its end, where the return begins
+            parts = _airborne(parts, min(home[2] + TAKEOFF_HEIGHT[vehicle], highest))[::-1]
+            parts = [part if isinstance(part, LoiterCircles) else part[::-1] for part in parts]
+        x, y, z, _ = _points(parts[0])[0].tolist()
+        last = (x, y, z) if vehicle == "fixed_wing" else (start[0], start[1], z)
+        add(qgc_plan.TAKEOFF, (0, 0, 0, None), last)
     for part in parts:
         if isinstance(part, LoiterCircles):
             radius = -part.radius if part.left else part.radius
             add(qgc_plan.LOITER_TURNS, (part.turns, 0, radius, 1), (part.x, part.y, part.z))
             continue
         for x, y, z, _ in thinned(part, tolerance).tolist():
-            if here is not None and hypot(x - here[0], y - here[1], z - here[2]) < SAME:
+            if last is not None and hypot(x - last[0], y - last[1], z - last[2]) < SAME:
                 continue
-            here = x, y, z
-            add(qgc_plan.WAYPOINT if items else qgc_plan.TAKEOFF, (0, 0, 0, None), (x, y, z))
-    home = PlanItem(qgc_plan.RETURN, qgc_plan.MISSION_FRAME, (0,) * 7)
-    return [items[0], change, *items[1:], home] if items else []
+            last = x, y, z
+            add(qgc_plan.WAYPOINT, (0, 0, 0, None), (x, y, z))
+    return items

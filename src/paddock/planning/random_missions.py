@@ -81,12 +81,12 @@ def drawn_tasks(
         raise InvalidValueError(f"a turn radius is a number of metres >= 0, not {radius:g}")
     draws = draw_uniforms(seed, stream_ids("mission.tasks", np.arange(section.tasks)), PURPOSE, COLUMNS)
     columns = _columns(draws, section, max(radius, TIGHTEST), base)
-    taken = set(names)
+    used = set(names)
     ends = np.cumsum([getattr(section.mix, kind) for kind in KINDS])
     kinds = [KINDS[k] for k in np.searchsorted(ends, draws[:, 0] * ends[-1], side="right")]
     rows = ({key: values[k].item() for key, values in columns.items()} for k in np.arange(section.tasks))
     return tuple(
-        TaskEntry.model_validate({"name": numbered("task", len(names) + k, taken), **_task(kind, row)})
+        TaskEntry.model_validate({"name": numbered("task", len(names) + k, used), **_task(kind, row)})
         for k, (kind, row) in enumerate(zip(kinds, rows, strict=True))
     )
 
@@ -134,13 +134,14 @@ def _zones(
     span = 30.0 * (min(uavs, ABREAST) + 1)
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     fleet = _local(x, y, heading, np.zeros(31), np.linspace(-span, span, 31))
-    taken = cKDTree(np.concatenate([fleet, *(_footprint(task) for task in tasks)]))  # points at most about 20 m apart
+    # points at most about 20 m apart
+    occupied = cKDTree(np.concatenate([fleet, *(_footprint(task) for task in tasks)]))
     circles: list[tuple[float, float, float]] = []
     for k in range(count):
         u = draw_uniforms(seed, stream_ids(f"mission.zones.{k}", np.arange(TRIES)), PURPOSE, 3)
         centres = np.round(np.array(mission.base[:2]) + np.array(mission.generate.area) * (u[:, :2] - 0.5), 3)
         sizes = _between(u[:, 2], *(radius * many for many in ZONE_RADIUS))
-        room = taken.query(centres)[0] - sizes
+        room = occupied.query(centres)[0] - sizes
         for x, y, size in circles:
             room = np.minimum(room, arrays.hypot(centres[:, 0] - x, centres[:, 1] - y) - sizes - size)
         fitting = np.flatnonzero(room >= CLEARANCE * radius)

@@ -257,12 +257,12 @@ def _run_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[f
 def _table_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[float]]]:
     with file_errors(f"cannot read {path}"), path.open(newline="", encoding="utf-8") as file:
         records = list(csv.DictReader(file))
-    known = list(records[0]) if records else []
-    columns = {name: column for name in INPUTS for column in (name, f"command.{name}") if column in known}
+    header = list(records[0]) if records else []
+    columns = {name: column for name in INPUTS for column in (name, f"command.{name}") if column in header}
     for needed in ("time", "steer"):
-        if needed not in (*columns, *known):
-            raise PaddockError(f"{path}: column {needed!r} is missing; it has {', '.join(known) or 'no rows'}")
-    vehicles = sorted({record["vehicle"] for record in records}) if "vehicle" in known else []
+        if needed not in (*columns, *header):
+            raise PaddockError(f"{path}: column {needed!r} is missing; it has {', '.join(header) or 'no rows'}")
+    vehicles = sorted({record["vehicle"] for record in records}) if "vehicle" in header else []
     if (vehicle or len(vehicles) > 1) and vehicle not in vehicles:
         raise unknown_name("vehicle", vehicle, vehicles, str(path))
     used = [record for record in records if not vehicle or record["vehicle"] == vehicle]

@@ -227,8 +227,8 @@ def peaks_table(curves: dict[str, Any]) -> str:
     lines = ["  ".join(f"{heading:>{width}}" for heading, width in zip(PEAK_COLUMNS, widths, strict=True))]
     lines += ["  ".join(f"{row[key]:{form}}" for key, form in PEAK_COLUMNS.values()) for row in curves["peaks"]]
     lengths = (("longitudinal", curves["relaxation_longitudinal"]), ("lateral", curves["relaxation_lateral"]))
-    known = ", ".join(f"{name} {length:.3f} m" if length else f"{name} not given" for name, length in lengths)
-    return "\n".join([*lines, f"relaxation lengths at the nominal load: {known}"])
+    relaxation = ", ".join(f"{name} {length:.3f} m" if length else f"{name} not given" for name, length in lengths)
+    return "\n".join([*lines, f"relaxation lengths at the nominal load: {relaxation}"])
 
 
 def plot_tyre(curves: dict[str, Any], output: str | os.PathLike[str]) -> Path:

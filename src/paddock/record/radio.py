@@ -211,8 +211,8 @@ class UsableLinks(NamedTuple):
         """Return the row of each peer, -1: it is a station, or not present."""
         if not len(self.ids):
             return np.full(len(self.peer), -1)
-        known = np.argsort(self.ids, kind="stable")
-        at = known[np.minimum(np.searchsorted(self.ids[known], self.peer), len(self.ids) - 1)]
+        order = np.argsort(self.ids, kind="stable")
+        at = order[np.minimum(np.searchsorted(self.ids[order], self.peer), len(self.ids) - 1)]
         return np.where((self.peer >= 0) & (self.ids[at] == self.peer), at, -1)
 
 
@@ -256,10 +256,10 @@ def _usable_links(snapshot: Snapshot, radio: RadioTree | None = None) -> UsableL
             margins.append(values[usable] - needed.get(fleet.name, 0.0))
         if STATION in fleet.columns:
             station = fleet[STATION].astype(np.int64)
-            known = np.flatnonzero((station >= 0) & (station < len(at_stations)))
-            rows.append(start + known)
-            peers.append(-2 - station[known])
-            margins.append(fleet[UPLINK][known] - at_stations[station[known]])
+            linked = np.flatnonzero((station >= 0) & (station < len(at_stations)))
+            rows.append(start + linked)
+            peers.append(-2 - station[linked])
+            margins.append(fleet[UPLINK][linked] - at_stations[station[linked]])
         start += len(fleet.ids)
     row, peer = (np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for parts in (rows, peers))
     return UsableLinks(

@@ -164,11 +164,11 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
     def fleet(self, name: str, columns: Sequence[str] | None = None) -> "FleetHistory":
         """Return a fleet's columns over the whole run as arrays (samples, n); a subset takes less memory."""
         layouts = self.fleet_layouts(name)
-        known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
-        columns = known if columns is None else tuple(columns)
+        recorded = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
+        columns = recorded if columns is None else tuple(columns)
         for column in columns:
-            if column not in known:
-                raise unknown_name("column", column, known, f"fleet {name!r}")
+            if column not in recorded:
+                raise unknown_name("column", column, recorded, f"fleet {name!r}")
         members, names = members_of(layouts)
         self._refuse_more_than_fit(name, len(columns), len(members))
         data = np.full((len(columns), len(self), len(members)), np.nan)
@@ -353,8 +353,8 @@ def _snapshot(data: memoryview, layout: Layout, pool: BufferPool) -> Snapshot:
     state = states.decode_state(data)
     if [block.size for block in state.blocks] != [fleet.nbytes // 8 for fleet in layout.fleets]:
         raise PaddockError(f"the state of tick {state.tick} does not match its roster")
-    wanted = [array.nbytes(fleet.n) for fleet in layout.fleets for array in fleet.arrays]
-    if [array.nbytes for array in state.arrays] != wanted:
+    sizes = [array.nbytes(fleet.n) for fleet in layout.fleets for array in fleet.arrays]
+    if [array.nbytes for array in state.arrays] != sizes:
         raise PaddockError(f"the arrays of tick {state.tick} do not match their roster")
     buffer, arrays = pool.take(layout.nbytes), iter(state.arrays)
     for k, block in enumerate(state.blocks):

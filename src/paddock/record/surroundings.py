@@ -99,8 +99,8 @@ def recorded_looks(metadata: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         looks = json.loads(metadata.get("looks", "{}"))
     except ValueError:
         return {}
-    known = looks.items() if isinstance(looks, dict) else ()
-    return {name: _look(look) for name, look in known if isinstance(look, dict)}
+    entries = looks.items() if isinstance(looks, dict) else ()
+    return {name: _look(look) for name, look in entries if isinstance(look, dict)}
 
 
 def _look(look: Mapping[str, Any]) -> dict[str, Any]:

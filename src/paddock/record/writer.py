@@ -89,9 +89,9 @@ class RecordingFile:
         """Write everything; the operating system may accept it in parts."""
         view = memoryview(data)
         while len(view):
-            taken = self.file.write(view)
-            self.position += taken or 0
-            view = view[taken or 0 :]
+            count = self.file.write(view)
+            self.position += count or 0
+            view = view[count or 0 :]
         return len(data)
 
     def tell(self) -> int:

@@ -54,13 +54,13 @@ class FleetContact(Section):
 
 def check_contact(section: ContactSection | None, fleets: Sequence[FleetContact | None]) -> None:
     """Refuse contact settings of a fleet without contact, and layers that no fleet has."""
-    known = {OBSTACLES, *(DEFAULT_LAYER if fleet is None else fleet.layer for fleet in fleets)}
+    layers = {OBSTACLES, *(DEFAULT_LAYER if fleet is None else fleet.layer for fleet in fleets)}
     for k, fleet in enumerate(fleets):
         if fleet is None:
             continue
         if section is None and fleet.enabled:
             raise invalid("contact is off: add a section `contact: {}` to the scenario", ("vehicles", k, "contact"))
         for m, layer in enumerate(fleet.ignores):
-            if layer not in known:
-                error = unknown_name("contact layer", layer, sorted(known))
+            if layer not in layers:
+                error = unknown_name("contact layer", layer, sorted(layers))
                 raise invalid(str(error), ("vehicles", k, "contact", "ignores", m))

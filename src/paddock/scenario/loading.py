@@ -148,9 +148,14 @@ def _chosen(model: str, preset: str | None, where: str) -> Preset:
 
 def _presets_of(model: str) -> dict[str, Preset]:
     """Return the presets of the model itself (`car.bicycle`), else those of its family (`car`)."""
-    files = {path.stem: path for path in (FOLDER / "presets").glob("*.yaml")}
+    files = _preset_files()
     path = files.get(model) or files.get(model.partition(".")[0])
     return read_presets(path) if path else {}
+
+
+@lru_cache(maxsize=1)
+def _preset_files() -> dict[str, Path]:
+    return {path.stem: path for path in (FOLDER / "presets").glob("*.yaml")}
 
 
 @lru_cache(maxsize=64)

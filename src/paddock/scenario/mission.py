@@ -191,9 +191,9 @@ class MissionSection(Section):
         """Check that names differ, and give default names to items without one."""
         field = info.field_name or ""
         check_different(((item.name, (k, "name")) for k, item in enumerate(items)), {}, ("mission", field))
-        prefix, taken = field.removesuffix("s"), {item.name for item in items}
+        prefix, names = field.removesuffix("s"), {item.name for item in items}
         return tuple(
-            item if item.name else item.model_copy(update={"name": numbered(prefix, k, taken)})
+            item if item.name else item.model_copy(update={"name": numbered(prefix, k, names)})
             for k, item in enumerate(items)
         )
 
@@ -272,11 +272,11 @@ def fleet_entry(mission: MissionSection, count: int) -> dict[str, Any]:
 
 def check_fleet(mission: MissionSection, vehicles: tuple[VehicleEntry, ...]) -> None:
     """Reject members and damage that name no vehicle, and vehicles of events whose names or ids are taken."""
-    known = {entry.name: entry.count for entry in vehicles}
+    counts = {entry.name: entry.count for entry in vehicles}
     for k, name in enumerate(mission.members or ()):
-        if name not in known:
-            raise invalid(f"unknown vehicle {name!r}; {suggestion(name, known)}", ("mission", "members", k))
-    taking_part = {name: known[name] for name in (known if mission.members is None else mission.members)}
+        if name not in counts:
+            raise invalid(f"unknown vehicle {name!r}; {suggestion(name, counts)}", ("mission", "members", k))
+    taking_part = {name: counts[name] for name in (counts if mission.members is None else mission.members)}
     first: dict[str, KeyPath] = {entry.name: ("vehicles", k, "name") for k, entry in enumerate(vehicles)}
     joining = [(k, event.vehicle) for k, event in enumerate(mission.events) if event.vehicle is not None]
     where = ("mission", "events")
@@ -308,14 +308,14 @@ def check_mission_via(
 
 
 def _check_ids(vehicles: tuple[VehicleEntry, ...], joining: list[tuple[int, VehicleEntry]]) -> None:
-    """Reject ids of joining vehicles that are taken."""
-    taken = [(entry.id, entry.id + entry.count) for entry in vehicles if entry.id is not None]
+    """Reject ids of joining vehicles that are already used."""
+    ranges = [(entry.id, entry.id + entry.count) for entry in vehicles if entry.id is not None]
     for k, entry in joining:
         if entry.id is None:
             continue
-        if any(entry.id < end and start < entry.id + entry.count for start, end in taken):
+        if any(entry.id < end and start < entry.id + entry.count for start, end in ranges):
             raise invalid(f"id {entry.id} is already used", ("mission", "events", k, "vehicle", "id"))
-        taken.append((entry.id, entry.id + entry.count))
+        ranges.append((entry.id, entry.id + entry.count))
 
 
 def _check_damage(target: str, counts: dict[str, int], at: KeyPath) -> None:

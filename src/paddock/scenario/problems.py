@@ -68,8 +68,8 @@ class Marks:
     def mark(self, path: KeyPath) -> Mark:
         """Return the mark of a value, or of its nearest parent that has one."""
         for end in range(len(path), 0, -1):
-            if (known := self.values.get(path[:end])) is not None:
-                return known
+            if (mark := self.values.get(path[:end])) is not None:
+                return mark
         return self.values.get((), (1, 1))
 
     def at(self, path: KeyPath) -> str:
@@ -136,8 +136,8 @@ def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: 
     """Return the mark and the text of one problem."""
     path: KeyPath = error["loc"] + error.get("ctx", {}).get("at", ())
     if error["type"] == "extra_forbidden":
-        known = _existing(value, path)
-        full = prefix + (known if known[-1:] == path[-1:] else path)
+        existing = _existing(value, path)
+        full = prefix + (existing if existing[-1:] == path[-1:] else path)
         key, parent = str(path[-1]), full[:-1]
         advice = suggestion(key, _keys(model, path[:-1]))
         text = f"{marks.at_key(full)}: unknown key {key!r} in {dotted(parent)}; {advice}"
@@ -169,23 +169,23 @@ def _existing(value: Any, path: KeyPath) -> KeyPath:
 
     Fields of `{kind: {options}}` are found among the options, and those of a mapping in place of a list of one in it.
     """
-    known: KeyPath = ()
+    existing: KeyPath = ()
     for step in path:
         if step == 0 and isinstance(value, dict) and 0 not in value:
             continue
         if isinstance(value, dict) and step not in value and len(value) == 1:
             [(kind, options)] = value.items()
             if isinstance(options, dict) and step in options:
-                known, value = (*known, kind), options
+                existing, value = (*existing, kind), options
         inside = isinstance(value, dict) or (isinstance(value, list | tuple) and isinstance(step, int))
         try:
             value = value[step] if inside else None
         except (KeyError, IndexError):
             inside = False
         if not inside:
-            return known
-        known = (*known, step)
-    return known
+            return existing
+        existing = (*existing, step)
+    return existing
 
 
 def _keys(model: type[BaseModel], path: KeyPath) -> list[str]:

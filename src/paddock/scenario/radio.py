@@ -337,12 +337,12 @@ def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, t
             raise invalid(problem, (*path, *key))
         if radio.hopping:
             section.check_dwell(radio.hopping, (*path, "hopping", "dwell"))
-    taken = set(counts)
+    names = set(counts)
     for name, path in emitter_names(section):
-        if name in taken:
+        if name in names:
             raise invalid(f"the name {name!r} is already used", path)
-        taken.add(name)
-    ends = sorted(taken | set(section.known_types))
+        names.add(name)
+    ends = sorted(names | set(section.known_types))
     for k, link in enumerate(section.links):
         for m, name in enumerate(link.between):
             if name not in ends:

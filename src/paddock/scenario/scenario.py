@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Seed, Text, Vector3, Whole, invalid
 from paddock.scenario.contact import ContactSection, check_contact
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import (
@@ -31,7 +31,6 @@ from paddock.scenario.via import via_problem, via_schema
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
 PACE_MIN, PACE_MAX = 0.05, 100.0
-SEED_END = 2**64
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -148,7 +147,7 @@ class Scenario(Section):
 
     name: Text = Field(default="scenario", description="Name of the scenario.")
     description: Text = Field(default="", description="A description for people.")
-    seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
+    seed: Seed = Field(default=0, description="Seed of every random draw; same seed, same bytes.")
     clock: ClockSection = Field(default=ClockSection(), description="How time passes.")
     world: WorldSection = Field(default=WorldSection(), description="Ground, air, gravity and position on Earth.")
     track: TrackChoice | None = Field(default=None, description="A race track: a name, a file, or a mapping.")
@@ -194,13 +193,13 @@ class Scenario(Section):
     def _all_different(cls, vehicles: Entries) -> Entries:
         check_different(((entry.name, (k, "name")) for k, entry in enumerate(vehicles)), {}, ("vehicles",))
         _check_ids(vehicles)
-        taken = {entry.name for entry in vehicles}
+        names = {entry.name for entry in vehicles}
         named = list(vehicles)
         for index, entry in enumerate(vehicles):
             if not entry.name:
                 model = re.sub(r"[^A-Za-z0-9_.-]", "_", entry.model)
                 prefix = model if re.match(r"[A-Za-z_]", model) else f"_{model}"
-                named[index] = entry.model_copy(update={"name": numbered(prefix, index, taken)})
+                named[index] = entry.model_copy(update={"name": numbered(prefix, index, names)})
         return tuple(named)
 
     @model_validator(mode="after")
@@ -293,9 +292,9 @@ class Scenario(Section):
 def _check_ids(vehicles: Entries) -> None:
     """Reject ids used by two entries; an entry with a count uses a range."""
     spans = sorted((entry.id, index) for index, entry in enumerate(vehicles) if entry.id is not None)
-    for (low, one), (high, second) in pairwise(spans):
-        if high < low + vehicles[one].count:
-            early, late = sorted((one, second))
+    for (low, first_index), (high, second_index) in pairwise(spans):
+        if high < low + vehicles[first_index].count:
+            early, late = sorted((first_index, second_index))
             entry = vehicles[early]
             first = entry.id or 0
             span = f" (ids {first} to {first + entry.count - 1})" if entry.count > 1 else ""

@@ -277,15 +277,15 @@ def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...], radio: RadioSecti
         if pilots.vehicles is not None:
             _check_entry(pilots, pilots.vehicles, entries, at)
         _check_via(sitl, pilots, entries, radio, at)
-    taken: dict[int, int] = {}
+    owners: dict[int, int] = {}
     for k, numbers in enumerate(system_ids(sitl, entries)):
         for number in numbers:
             if number > LAST_SYSID:
                 raise invalid(f"system ids end at {LAST_SYSID}; this is {number}", ("sitl", "pilots", k))
-            if number in taken:
-                text = f"system id {number} is already used by pilots[{taken[number]}]"
+            if number in owners:
+                text = f"system id {number} is already used by pilots[{owners[number]}]"
                 raise invalid(text, ("sitl", "pilots", k, "sysid"))
-            taken[number] = k
+            owners[number] = k
 
 
 def _check_entry(pilots: AutopilotEntry, name: str, entries: dict[str, VehicleEntry], at: tuple[Any, ...]) -> None:

@@ -169,9 +169,9 @@ class NoFlyZone(OneOf):
         return self
 
 
-def numbered(prefix: str, index: int, taken: Collection[str]) -> str:
+def numbered(prefix: str, index: int, used: Collection[str]) -> str:
     """Return the default name `prefix_index`, with underscores appended until it is unique."""
     name = f"{prefix}_{index}"
-    while name in taken:
+    while name in used:
         name += "_"
     return name

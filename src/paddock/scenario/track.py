@@ -20,6 +20,7 @@ from paddock.scenario.base import (
     Number,
     Positive,
     Section,
+    Seed,
     Text,
     Vector3,
     Whole,
@@ -49,7 +50,7 @@ class TrackSurface(Section):
 class GeneratedTrack(Section):
     """A random track, a function of the seed."""
 
-    seed: Whole = Field(default=0, ge=0, lt=2**64, description="Seed of the track; the same seed, the same track.")
+    seed: Seed = Field(default=0, description="Seed of the track; the same seed, the same track.")
     width: Number = Field(default=3.5, ge=3.0, le=8.0, description="Least width, in m.")
     length: Annotated[tuple[Number, Number], has_length(2, form="[shortest, longest]")] = Field(
         default=(220.0, 480.0), description="Length of a lap [from, to], in m, within 200 to 500."

@@ -350,17 +350,18 @@ CONE_SHELL = 3.5 / (0.18 * 0.75)  # kg/m2: mass of a cone over radius times heig
 CONE_DRAG = 0.08 / (0.36 * 0.75)  # N s2/m4: drag over its silhouette
 
 
-def cone_fleets(obstacles: Sequence[Obstacle], taken: set[str], of_track: int | None = None) -> tuple[Declared, ...]:
-    """Return the cones of a world as fleets, one for each name and size; `taken` are names in use.
+def cone_fleets(
+    obstacles: Sequence[Obstacle], names_in_use: set[str], of_track: int | None = None
+) -> tuple[Declared, ...]:
+    """Return the cones of a world as fleets, one for each name and size.
 
     The obstacles from number `of_track` on are those of the track.
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for k, obstacle in enumerate(obstacles):
-        if obstacle.cone is not None:
-            one = obstacle.cone
-            groups.setdefault((obstacle.name, one.radius, one.height, one.mass), []).append(k)
-    fleets, used = [], set(taken)
+        if (size := obstacle.cone) is not None:
+            groups.setdefault((obstacle.name, size.radius, size.height, size.mass), []).append(k)
+    fleets, used = [], set(names_in_use)
     for index, ((name, *_), places) in enumerate(groups.items()):
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name) or "cones"
         plain = plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"

@@ -152,18 +152,18 @@ def via_problem(
         return "there is no radio: add a section `radio: {}` to the scenario", False
     if not section.stations:
         return "there is no ground station: add `stations: [{name: base, position: [0, 0, 2]}]` to the radio", False
-    names = [known.name for known in section.stations]
+    names = [station.name for station in section.stations]
     if via.radio is not None and via.radio not in names:
         return str(unknown_name("station", via.radio, names)), True
     if not radios:
         return "its vehicles have no radio: add `radio: default` to their entry", False
     name, types, relays = station_of(via, section), section.known_types, list(relays)
-    if any(known.type not in types for held in (radios, *relays) for known in held):
+    if any(radio.type not in types for held in (radios, *relays) for radio in held):
         return "", False  # an error elsewhere
-    mine = [known.of(types) for known in radios]
-    [theirs] = [[known.of(types) for known in station.radio] for station in section.stations if station.name == name]
+    mine = [radio.of(types) for radio in radios]
+    [theirs] = [[radio.of(types) for radio in station.radio] for station in section.stations if station.name == name]
     others = [
-        [known.of(types) for known in held] for held in (*relays, *(station.radio for station in section.stations))
+        [radio.of(types) for radio in held] for held in (*relays, *(station.radio for station in section.stations))
     ]
     if not _connected(mine, theirs, others):
         reason = mine[0].mismatch(theirs[0])

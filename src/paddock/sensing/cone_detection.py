@@ -16,7 +16,7 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
 from paddock.sensing.beams import into_axes, ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.sensor import CONE, ArrayReading, FleetView, Ints
+from paddock.sensing.sensor import CONE, ArrayReading, Draws, FleetView, Ints
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
 from paddock.world.solids import (
@@ -62,6 +62,20 @@ TRUTH = (
     Column("", "colour, as in detections", name="colour"),
     Column("", "number of the cone: its place in `sim.world.track.cones`; obstacles from 100,000 on", name="number"),
 )
+
+
+class FieldOfView(NamedTuple):
+    """A sensor's place (m) and direction, the cosine of half its field of view, and its range (m)."""
+
+    x: float
+    y: float
+    z: float
+    ahead_x: float
+    ahead_y: float
+    half: float
+    everywhere: bool
+    low: float
+    high: float
 
 
 class SortedCones(NamedTuple):
@@ -145,79 +159,82 @@ def poisson(mean: float, u: float) -> int:
     return count
 
 
-def see_cones_of(
-    i: int, pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
-    cones_near: SortedCones, fixed: Solids, bodies: Solids, detections: Any, truth: Any, reading: Any,
-) -> None:  # fmt: skip
-    """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n) of vehicle `i`.
+class ConeScene(NamedTuple):
+    """What a sensor of cones looks at: the cones, the obstacles that hide them, and the bodies of vehicles."""
 
-    `o` are the options; `fixed` are the obstacles that hide cones, `bodies` those of vehicles.
+    cones: SortedCones
+    fixed: Solids
+    bodies: Solids
+
+
+def see_cones_of(
+    pose: Any, own_id: int, o: Any, draws: Draws, scene: ConeScene, detections: Any, truth: Any, reading: Any
+) -> None:
+    """Fill detections (most, 8), truth (most, 4) and the numbers of both (2,) of a vehicle at a pose (13,).
+
+    `o` are the options.
     """
     # the sensor, in the level frame with the vehicle's heading
-    sine, cosine = sincos(heading(pose[3, i], pose[4, i], pose[5, i], pose[6, i]))
-    px, py = pose[0, i] + cosine * o.x - sine * o.y, pose[1, i] + sine * o.x + cosine * o.y
-    pz = pose[2, i] + o.z
+    sine, cosine = sincos(heading(pose[3], pose[4], pose[5], pose[6]))
+    px, py = pose[0] + cosine * o.x - sine * o.y, pose[1] + sine * o.x + cosine * o.y
     turn_sine, turn_cosine = sincos(o.yaw_deg * 0.017453292519943295)
     ahead_x, ahead_y = cosine * turn_cosine - sine * turn_sine, sine * turn_cosine + cosine * turn_sine
     half = sincos(o.fov_deg * 0.008726646259971648)[1]
     everywhere = o.fov_deg >= 360.0
-    visible = visible_cones(px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones_near)
-    cones, keys = cones_near.table, cones_near.keys
+    view = FieldOfView(px, py, pose[2] + o.z, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max)
+    visible = visible_cones(view, scene.cones)
+    cones, keys, bodies, fixed = scene.cones.table, scene.cones.keys, scene.bodies, scene.fixed
     count = visible.size
     if o.occlusion > 0.0 and bodies.table.shape[0] > 1:
-        count = not_hidden(px, py, pz, cones, visible, count, ids[i], bodies)
+        count = not_hidden(view, cones, visible, count, own_id, bodies)
     if o.occlusion > 0.0 and fixed.table.shape[0] > 0:
-        count = not_hidden(px, py, pz, cones, visible, count, MOVABLE, fixed)
+        count = not_hidden(view, cones, visible, count, MOVABLE, fixed)
     # what is visible, nearest first
     distance, order = empty(count + 1), empty(count + 1, dtype=int64)
     for k in range(count):
         dx, dy = cones[0, visible[k]] - px, cones[1, visible[k]] - py
         distance[k] = sqrt(dx * dx + dy * dy)
     order_by_distance(distance, order, count, o.range_max)
-    write_truth(cones, visible, order, count, pose[0, i], pose[1, i], cosine, sine, truth[i])
-    reading[1, i] = 1.0 * count
-    keyed, stream = empty(count, dtype=int64), streams[i]
+    shown = minimum_count(count, truth.shape[0])
+    for k in range(shown):
+        write_truth(cones, visible[order[k]], pose, cosine, sine, truth[k])
+    truth[shown:] = NAN
+    reading[1] = 1.0 * count
+    keyed = empty(count, dtype=int64)
     for k in range(count):
-        keyed[k] = key ^ keys[visible[order[k]]]
-    seen = keep_detected(o, keyed, stream, purpose, tick, distance, order, count)
+        keyed[k] = draws.key ^ keys[visible[order[k]]]
+    seen = keep_detected(o, keyed, draws, distance, order, count)
     room = empty((10, seen + MOST_CLUTTER))
     rows, truly = room[:6], room[6:]  # rows: distance and direction as measured, x, y, colour
     for k in range(seen):
         c = visible[order[k]]
         truly[0, k], truly[1, k], truly[2, k] = cones[0, c] - px, cones[1, c] - py, cones[3, c]
         truly[3, k] = distance[order[k]]
-    measure_cones(o, keyed, stream, purpose, tick, cosine, sine, truly, seen, rows)
-    seen += add_clutter(o, key, stream, purpose, tick, cosine, sine, ahead_x, ahead_y, rows, seen)
-    write_detections(o, rows, seen, detections[i])
-    reading[0, i] = 1.0 * minimum_count(seen, truth.shape[1])
+    measure_cones(o, keyed, draws, cosine, sine, truly, seen, rows)
+    along, across = cosine * ahead_x + sine * ahead_y, cosine * ahead_y - sine * ahead_x
+    seen += add_clutter(o, draws, along, across, rows, seen)
+    write_detections(o, rows, seen, detections)
+    reading[0] = 1.0 * minimum_count(seen, truth.shape[0])
 
 
-def write_truth(
-    cones: Any, visible: Any, order: Any, count: int, x: float, y: float, cosine: float, sine: float, truth: Any
-) -> None:
-    """Write the visible cones, nearest first, in the level frame of the vehicle at (x, y): truth (most, 4)."""
-    shown = minimum_count(count, truth.shape[0])
-    for m in range(shown):
-        c = visible[order[m]]
-        dx, dy = cones[0, c] - x, cones[1, c] - y
-        truth[m, 0], truth[m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
-        truth[m, 2], truth[m, 3] = cones[3, c], cones[4, c]
-    truth[shown:] = NAN
+def write_truth(cones: Any, c: int, pose: Any, cosine: float, sine: float, out: Any) -> None:
+    """Write cone `c` in the level frame of the vehicle: forward and left of its pose (m), colour, number."""
+    dx, dy = cones[0, c] - pose[0], cones[1, c] - pose[1]
+    out[0], out[1] = cosine * dx + sine * dy, cosine * dy - sine * dx
+    out[2], out[3] = cones[3, c], cones[4, c]
 
 
-def keep_detected(
-    o: Any, keyed: Any, stream: int, purpose: int, tick: int, distance: Any, order: Any, count: int
-) -> int:
+def keep_detected(o: Any, keyed: Any, draws: Draws, distance: Any, order: Any, count: int) -> int:
     """Keep those of the visible cones in `order` and `keyed` that are detected; return how many they are."""
     lucky, seen = empty(count), 0
     for k in range(count):
-        lucky[k] = uniforms(keyed[k], stream, purpose + DETECT, tick)[0]
+        lucky[k] = uniforms(keyed[k], draws.stream, draws.purpose + DETECT, draws.tick)[0]
     for k in range(count):
         away = distance[order[k]]
         lucky[k] -= probability(away, o.detection_0, o.detection_1, o.detection_2, o.detection_floor)
     if o.miss > 0.0:
         for k in range(count):
-            u = uniforms(keyed[k], stream, purpose + MISS, tick)[0]
+            u = uniforms(keyed[k], draws.stream, draws.purpose + MISS, draws.tick)[0]
             lucky[k] = select(u < o.miss, 1.0, lucky[k])
     for k in range(count):
         order[seen], keyed[seen] = order[k], keyed[k]
@@ -226,21 +243,20 @@ def keep_detected(
 
 
 def measure_cones(
-    o: Any, keyed: Any, stream: int, purpose: int, tick: int, cosine: float, sine: float, truly: Any, seen: int,
-    rows: Any,
-) -> None:  # fmt: skip
+    o: Any, keyed: Any, draws: Draws, cosine: float, sine: float, truly: Any, seen: int, rows: Any
+) -> None:
     """Write where detected cones appear, and as what: a loop for each stage, because such loops vectorise.
 
     `truly` (4, seen) are east and north of the sensor (m), colour and distance (m); `rows` as of `write_detections`.
     """
     measured, ux, uy, at_x, at_y, colours = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
     east, north, colour, away = truly[0], truly[1], truly[2], truly[3]
-    draws = empty((6, seen))
-    near, aside, wide, tall, confuse, other = draws[0], draws[1], draws[2], draws[3], draws[4], draws[5]
-    draw_pairs(keyed, seen, stream, purpose + POLAR, tick, near, aside)
-    draw_pairs(keyed, seen, stream, purpose + PLANE, tick, wide, tall)
+    numbers, stream, tick = empty((6, seen)), draws.stream, draws.tick
+    near, aside, wide, tall, confuse, other = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+    draw_pairs(keyed, seen, stream, draws.purpose + POLAR, tick, near, aside)
+    draw_pairs(keyed, seen, stream, draws.purpose + PLANE, tick, wide, tall)
     for k in range(seen):
-        confuse[k], other[k] = uniforms(keyed[k], stream, purpose + COLOUR, tick)
+        confuse[k], other[k] = uniforms(keyed[k], stream, draws.purpose + COLOUR, tick)
     for k in range(seen):
         dx, dy = east[k] / away[k], north[k] / away[k]
         along, across = cosine * dx + sine * dy, cosine * dy - sine * dx
@@ -257,15 +273,22 @@ def measure_cones(
         colours[k] = select(measured[k] <= o.colour_range, named, 1.0 * UNKNOWN)
 
 
-def see_cones(
-    pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
-    cones: SortedCones, fixed: Solids, bodies: Solids, detections: Any, truth: Any, reading: Any,
-) -> None:  # fmt: skip
-    """Do so for all vehicles."""
-    for i in parallel_range(ids.size):
-        see_cones_of(
-            i, pose, ids, streams, o, key, purpose, tick, cones, fixed, bodies, detections, truth, reading
-        )  # fmt: skip
+class ConeViewers(NamedTuple):
+    """The vehicles of a fleet: poses (13, n), ids and streams (n,); key and purpose of their sensor, and the tick."""
+
+    pose: Any
+    ids: Any
+    streams: Any
+    key: int
+    purpose: int
+    tick: int
+
+
+def see_cones(v: ConeViewers, o: Any, scene: ConeScene, detections: Any, truth: Any, reading: Any) -> None:
+    """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n) of all vehicles."""
+    for i in parallel_range(v.ids.size):
+        draws = Draws(v.key, v.streams[i], v.purpose, v.tick)
+        see_cones_of(v.pose[:, i], v.ids[i], o, draws, scene, detections[i], truth[i], reading[:, i])
 
 
 def draw_pairs(keyed: Any, count: int, stream: int, purpose: int, tick: int, first: Any, second: Any) -> None:
@@ -279,19 +302,17 @@ def minimum_count(a: int, b: int) -> int:
     return a if a < b else b
 
 
-def visible_cones(
-    px: float, py: float, ahead_x: float, ahead_y: float, half: float, everywhere: bool, low: float, high: float,
-    cones: SortedCones,
-) -> Any:  # fmt: skip
-    """Return the columns of the cones within range (`low` to `high`, m) and field of view (cosine of its `half`)."""
+def visible_cones(view: FieldOfView, cones: SortedCones) -> Any:
+    """Return the columns of the cones within range and field of view."""
     table, starts, columns = cones.table, cones.starts, whole(cones.cells[3])
-    i0, i1, j0, j1 = cells_around(px, py, high, cones.cells)
+    px, py, ahead_x, ahead_y, everywhere = view.x, view.y, view.ahead_x, view.ahead_y, view.everywhere
+    i0, i1, j0, j1 = cells_around(px, py, view.high, cones.cells)
     room = 0
     for j in range(j0, j1 + 1):
         room += starts[j * columns + i1 + 1] - starts[j * columns + i0]
     visible, count = empty(room + 1, dtype=int64), 0
     xs, ys = table[0], table[1]
-    nearest, farthest, narrow = low * low, high * high, half * absolute(half)
+    nearest, farthest, narrow = view.low * view.low, view.high * view.high, view.half * absolute(view.half)
     for j in range(j0, j1 + 1):
         for c in range(starts[j * columns + i0], starts[j * columns + i1 + 1]):
             dx, dy = xs[c] - px, ys[c] - py
@@ -304,11 +325,9 @@ def visible_cones(
 
 
 @shared_code
-def not_hidden(
-    px: float, py: float, pz: float, cones: Any, visible: Any, count: int, own: float, solids: Solids
-) -> int:
+def not_hidden(view: FieldOfView, cones: Any, visible: Any, count: int, own: float, solids: Solids) -> int:
     """Keep the visible cones that no solid hides, except those with the number `own`; return how many there are."""
-    farthest = 0.0
+    px, py, pz, farthest = view.x, view.y, view.z, 0.0
     for k in range(count):
         dx, dy = cones[0, visible[k]] - px, cones[1, visible[k]] - py
         farthest = maximum(farthest, dx * dx + dy * dy)
@@ -342,15 +361,15 @@ def not_hidden(
     return left_over
 
 
-def add_clutter(
-    o: Any, key: int, stream: int, purpose: int, tick: int, cosine: float, sine: float, ahead_x: float, ahead_y: float,
-    rows: Any, seen: int,
-) -> int:  # fmt: skip
-    """Add false detections, spread evenly over the field of view; return how many there are."""
+def add_clutter(o: Any, draws: Draws, along: float, across: float, rows: Any, seen: int) -> int:
+    """Add false detections, spread evenly over the field of view; return how many there are.
+
+    `along` and `across` are the direction of the sensor in the vehicle's level frame.
+    """
     if not o.clutter > 0.0:
         return 0
+    key, stream, purpose, tick = draws.key, draws.stream, draws.purpose, draws.tick
     count = poisson(o.clutter, uniforms(key, stream, purpose + CLUTTER, tick)[0])
-    along, across = cosine * ahead_x + sine * ahead_y, cosine * ahead_y - sine * ahead_x
     low, high = o.range_min * o.range_min, o.range_max * o.range_max
     for k in range(count):
         u, v = uniforms(key ^ k, stream, purpose + CLUTTER_PLACE, tick)
@@ -399,13 +418,10 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
     cones = SortedCones(np.ascontiguousarray(table[order].T), around.cones.keys[order], cells, starts)
     fixed = around.fixed.table
     walls = (fixed[:, SOLID.shape] != FRUSTUM) | (fixed[:, SOLID.top] >= fixed[:, SOLID.base])
-    draws = view.key, view.purpose, view.tick
+    viewers = ConeViewers(view.pose, view.ids, view.streams, view.key, view.purpose, view.tick)
+    scene = ConeScene(cones, around.fixed if walls.any() else NO_SOLIDS, around.bodies)
     many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
-    (see_all if many else see_all.alone)(
-        *(view.pose, view.ids, view.streams, view.options, *draws, cones),
-        *(around.fixed if walls.any() else NO_SOLIDS, around.bodies),
-        *(arrays["detections"], arrays["truth"], reading),
-    )
+    (see_all if many else see_all.alone)(viewers, view.options, scene, arrays["detections"], arrays["truth"], reading)
 
 
 def cone_arrays(options: Any) -> tuple[ArrayReading, ...]:

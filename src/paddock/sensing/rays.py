@@ -30,7 +30,7 @@ from paddock.sensing.beams import (
     scan_solid,
     shorten_by_nearness,
 )
-from paddock.sensing.sensor import ArrayReading, FleetView, Ints
+from paddock.sensing.sensor import ArrayReading, Draws, FleetView, Ints
 from paddock.world.columns import Environment, Floats
 from paddock.world.ground import has_grip, never, none, patch_count
 from paddock.world.scenery import GRAZING, cast_ground
@@ -168,24 +168,11 @@ class GroundTuple(NamedTuple):
 cast_relief = rebound(cast_ground, {has_grip: never, patch_count: none})  # friction does not matter to a ray
 
 
-def scan_uneven(
-    pose: Any,
-    mount: Any,
-    directions: Any,
-    rises: Any,
-    reach: float,
-    ground: float,
-    terrain: Any,
-    relief: Any,
-    rough: Any,
-    nothing: Any,
-    bounds: Any,
-    ranges: Any,
-) -> None:
-    """Shorten the beams of all vehicles that meet uneven ground; `nothing` (1, 9) stands for unused tables."""
+def scan_uneven(pose: Any, beams: Beams, reach: float, w: GroundTuple, ranges: Any) -> None:
+    """Shorten the beams of all vehicles that meet uneven ground."""
+    directions, rises = beams.directions, beams.rises
     for i in parallel_range(ranges.shape[0]):
-        at = mounted(pose, i, mount)
-        w = GroundTuple(ground, 1.0, terrain, relief, rough, nothing, nothing, nothing, bounds)
+        at = mounted(pose, i, beams.mount)
         for r in range(ranges.shape[1]):
             for b in range(ranges.shape[2]):
                 ux, uy, uz = rises[0, r] * directions[0, b], rises[0, r] * directions[1, b], rises[1, r]
@@ -221,12 +208,9 @@ def scan(
     run = scan_all if many else scan_all.alone
     run(pose, ids, beams, reach, flat, fixed, bodies, ranges)
     if relief:
-        terrain, bumps, rough = relief[:3]
-        nothing = np.zeros((1, 9))
-        scan_relief(
-            *(pose, beams.mount, beams.directions, beams.rises, reach, ground_z),
-            *(terrain, bumps, rough, nothing, relief[6], ranges),
-        )
+        unused = np.zeros((1, 9))
+        ground = GroundTuple(ground_z, 1.0, relief[0], relief[1], relief[2], unused, unused, unused, relief[6])
+        scan_relief(pose, beams, reach, ground, ranges)
     return ranges
 
 
@@ -257,15 +241,21 @@ def beams_of(options: Any) -> Beams:
     return Beams(mount, directions, rises, float(first), float(step))
 
 
-def disturb_scan(
-    line: Any, key: int, stream: int, purpose: int, tick: int, noise: float, lost: float, low: float, high: float,
-    out: Any,
-) -> tuple[float, float]:  # fmt: skip
+class RangeErrors(NamedTuple):
+    """The errors of a lidar: noise (m), share of lost returns, shortest and longest range (m)."""
+
+    noise: float
+    lost: float
+    low: float
+    high: float
+
+
+def disturb_scan(line: Any, draws: Draws, errors: RangeErrors, out: Any) -> tuple[float, float]:
     """Turn the distances (beams,) of a scan into ranges with noise; return the number of returns and the nearest one.
 
-    A range is infinite without a return, and minus infinite nearer than `low`.
+    A range is infinite without a return, and minus infinite nearer than the shortest.
     """
-    pairs = line.size // 2
+    pairs, (key, stream, purpose, tick), (noise, lost, low, high) = line.size // 2, draws, errors
     if noise > 0.0:
         for j in range(pairs):
             a, b = normals(key ^ j, stream, purpose + NOISE, tick)
@@ -293,14 +283,12 @@ def disturb_scan(
 
 
 def disturb_scans(
-    distances: Any, key: int, streams: Any, purpose: int, tick: int, noise: float, lost: float, low: float, high: float,
-    ranges: Any, reading: Any,
-) -> None:  # fmt: skip
+    distances: Any, key: int, streams: Any, purpose: int, tick: int, errors: RangeErrors, ranges: Any, reading: Any
+) -> None:
     """Turn the distances (n, beams) of all vehicles into ranges, and write the summary (2, n)."""
     for i in parallel_range(distances.shape[0]):
-        reading[0, i], reading[1, i] = disturb_scan(
-            distances[i], key, streams[i], purpose, tick, noise, lost, low, high, ranges[i]
-        )
+        draws = Draws(key, streams[i], purpose, tick)
+        reading[0, i], reading[1, i] = disturb_scan(distances[i], draws, errors, ranges[i])
 
 
 disturb_all = parallel_routine(disturb_scans, inline=True)
@@ -326,9 +314,9 @@ def cast_rays(view: FleetView, arrays: Any, reading: Floats) -> None:
     options, ranges = view.options, distances(view)
     run = disturb_all if _many(view, beams_of(options)) else disturb_all.alone
     draws = view.key, view.streams, view.purpose, view.tick
-    limits = options.noise, options.dropout, options.range_min, options.range_max
+    errors = RangeErrors(options.noise, options.dropout, options.range_min, options.range_max)
     n = view.n
-    run(ranges.reshape(n, -1), *draws, *limits, arrays["ranges"].reshape(n, -1), reading)
+    run(ranges.reshape(n, -1), *draws, errors, arrays["ranges"].reshape(n, -1), reading)
 
 
 def ranges_of(options: Any) -> tuple[ArrayReading, ...]:

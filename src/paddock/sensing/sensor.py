@@ -248,6 +248,15 @@ class Around(NamedTuple):
     scenery: tuple[Floats, ...] = ()  # tables of uneven ground, in the order of SCENERY_TABLES; empty: flat ground
 
 
+class Draws(NamedTuple):
+    """What the random numbers of a frame depend on: key of the sensor, stream of the vehicle, purpose, tick."""
+
+    key: int
+    stream: int
+    purpose: int
+    tick: int
+
+
 class FleetView(NamedTuple):
     """A fleet whose sensors look around."""
 

@@ -230,10 +230,10 @@ class FleetSensor:
     def _possible(self, ticks: NDArray[Any], taken: int, now: int) -> bool:
         """Return whether samples can have been taken at these ticks: ascending multiples of the period until now."""
         slots = len(ticks)
-        kept = np.arange(max(taken - slots, 0), taken) % slots  # of the newest samples, oldest first
-        sampled = ticks[kept].astype(np.int64)
+        newest = np.arange(max(taken - slots, 0), taken) % slots  # of the newest samples, oldest first
+        sampled = ticks[newest].astype(np.int64)
         ordered = (np.diff(sampled, prepend=-1, append=now + 1) > 0).all() and not (sampled % self.period).any()
-        unused = np.delete(ticks, kept)
+        unused = np.delete(ticks, newest)
         return bool(ordered and (unused == NEVER).all() and taken <= now + 1)
 
     @property
@@ -452,8 +452,8 @@ def array_trees(
     for column in layout.arrays:
         name, _, reading = column.name.partition(".")
         sensor, chosen = sensors.get(name), dict(options.get(name, {}))
-        known = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
-        about = next((described for described in known if described.name == reading), None)
+        arrays = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
+        about = next((described for described in arrays if described.name == reading), None)
         trees.append(
             {
                 "name": column.name,

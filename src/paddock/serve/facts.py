@@ -103,6 +103,28 @@ class PublishedFact:
     due: float = 0.0  # monotonic s: its next push
     version: Any = None  # of what was sent last
 
+    def renew(self) -> None:
+        """Push it for a while from now on."""
+        self.until = monotonic() + KEPT
+
+    def copied(self, source: "Source") -> Any:
+        """Return what it needs, copied in the ticking thread; the error of a read that is refused."""
+        try:
+            present = source.version(self.operation)
+            if self.until and present == self.version and present is not None:
+                return UNCHANGED
+            copied = source.handler(self.operation)("", **self.arguments)
+            self.version = present
+            return copied
+        except Exception as error:
+            self.version = None
+            return error
+
+    def message(self, at: int, tick: int, time: float) -> dict[str, Any]:
+        """Return the begin of its message, of a time (ns), a tick and a simulation time (s); the next is due later."""
+        self.due = monotonic() + 1.0 / RATE
+        return {"fact": self.number, "at": at, "tick": tick, "time": time}
+
 
 class FactPublisher:
     """Sends facts to one hub, from a thread of its own."""
@@ -122,7 +144,7 @@ class FactPublisher:
         with self._change:
             fact = self._kept.get(number) or PublishedFact(number, operation, arguments)
             if OPERATIONS[operation].entry.handling == "fact":
-                fact.until = monotonic() + KEPT
+                fact.renew()
                 self._kept[number] = fact
             self._asked.append(fact)
             self._change.notify_all()
@@ -166,7 +188,7 @@ class FactPublisher:
             started, source = thread_time(), self._source
             at, copies = monotonic_ns(), list[Any]()
             for fact in facts:
-                copies.append(self._copied(fact))
+                copies.append(fact.copied(source))
                 if thread_time() - started > VISIT:
                     break
             return at, source.watched.tick, source.watched.time, thread_time() - started, copies
@@ -183,35 +205,19 @@ class FactPublisher:
         with self._change:
             self._asked.extendleft(reversed(facts[len(copies) :]))
         for fact, copied in zip(facts, copies, strict=False):
-            fact.due = monotonic() + 1.0 / RATE
-            message: dict[str, Any] = {"fact": fact.number, "at": at, "tick": tick, "time": time}
-            if copied is not UNCHANGED:
-                message |= self._result(fact, copied)
-            self._send(message)
+            message = fact.message(at, tick, time)
+            self._send(message if copied is UNCHANGED else message | self._result(copied))
         self._ticking.charge(ticking)
         self._beside.charge(thread_time() - began)
 
-    def _copied(self, fact: PublishedFact) -> Any:
-        """Return what a fact needs, copied in the ticking thread; the error of a read that is refused."""
-        try:
-            present = self._source.version(fact.operation)
-            if fact.until and present == fact.version and present is not None:
-                return UNCHANGED
-            copied = self._source.handler(fact.operation)("", **fact.arguments)
-            fact.version = present
-            return copied
-        except Exception as error:
-            fact.version = None
-            return error
-
-    def _result(self, fact: PublishedFact, copied: Any) -> dict[str, Any]:
+    def _result(self, copied: Any) -> dict[str, Any]:
         try:
             if isinstance(copied, Exception):
                 raise copied
             result = copied() if callable(copied) else copied
             return {"result": result.result() if isinstance(result, Future) else result}
         except Exception as error:
-            self._source.refused += 1
+            self._source.count_refused()
             return {"error": error_tree(error)}
 
     def _rest(self) -> None:
@@ -243,9 +249,32 @@ class MirroredFact:
     at: int = 0  # ns: when it was copied
     asked: float = 0.0  # monotonic s: when the simulation was last asked for it
     is_open: bool = False  # whether the simulation is about to send it
-    waiting: list[tuple[int, str, Then]] = field(
-        default_factory=list
-    )  # (oldest valid time in ns, client, its callback)
+    waiting: list[tuple[int, str, Then]] = field(default_factory=list)
+    """Reads that wait for it: oldest valid time in ns, client, its callback."""
+
+    def leave(self, client: str) -> None:
+        """Drop the reads of a client that has left."""
+        self.waiting = [reader for reader in self.waiting if reader[1] != client]
+
+    def open(self) -> dict[str, Any]:
+        """Return the message that asks the simulation for it."""
+        self.is_open, self.asked = True, monotonic()
+        return {"ask": self.number, "operation": self.operation, "arguments": self.arguments}
+
+    def receive(self, message: Mapping[str, Any]) -> list[tuple[str, Then, OperationOutcome | OperationError]]:
+        """Take the simulation's message; return the clients whose reads it answers, their callbacks and the outcome."""
+        self.is_open, self.at, tick, time = False, message["at"], message["tick"], message["time"]
+        if "error" in message:
+            self.outcome = OperationError(message["error"]["kind"], message["error"]["message"])
+        elif "result" in message:
+            self.outcome = OperationOutcome(message["result"], tick, time)
+        elif isinstance(self.outcome, OperationOutcome):
+            self.outcome = self.outcome._replace(tick=tick, time=time)
+        outcome, waiting = self.outcome, self.waiting
+        self.waiting = [reader for reader in waiting if reader[0] > self.at]
+        if OPERATIONS[self.operation].entry.handling == "read":
+            self.outcome = None
+        return [(client, then, outcome) for oldest, client, then in waiting if oldest <= self.at and outcome]
 
 
 class FactMirror:
@@ -259,7 +288,11 @@ class FactMirror:
         self._changes: dict[str, int] = {}  # client -> ns of its last change
         self._queues: dict[str, deque[MirroredFact]] = {}  # client -> facts to be asked for
         self._open = self._number = 0
-        self.pushed_at = 0  # ns of the last push
+        self._pushed_at = 0  # ns of the last push
+
+    def mark_pushed(self) -> None:
+        """Read nothing older than the push that has arrived now."""
+        self._pushed_at = monotonic_ns()
 
     def changed(self, client: str, at: int) -> None:
         """Let a client read nothing older than its own change."""
@@ -270,7 +303,7 @@ class FactMirror:
         self._changes.pop(client, None)
         self._queues.pop(client, None)
         for fact in self._facts.values():
-            fact.waiting = [reader for reader in fact.waiting if reader[1] != client]
+            fact.leave(client)
             if not fact.is_open and fact.waiting:  # asked for by the client that has left
                 self._ask(fact, fact.waiting[0][1])
 
@@ -298,22 +331,9 @@ class FactMirror:
         fact = self._facts.get(self._numbers.get(message["fact"], ("", "")))
         if fact is None:
             return False
-        if fact.is_open:
-            fact.is_open, self._open = False, self._open - 1
-        fact.at, tick, time = message["at"], message["tick"], message["time"]
-        if "error" in message:
-            fact.outcome = OperationError(message["error"]["kind"], message["error"]["message"])
-        elif "result" in message:
-            fact.outcome = OperationOutcome(message["result"], tick, time)
-        elif isinstance(fact.outcome, OperationOutcome):
-            fact.outcome = fact.outcome._replace(tick=tick, time=time)
-        outcome, waiting, entry = fact.outcome, fact.waiting, OPERATIONS[fact.operation].entry
-        fact.waiting = [reader for reader in waiting if reader[0] > fact.at]
-        if entry.handling == "read":
-            fact.outcome = None
-        for oldest, client, then in waiting:
-            if oldest <= message["at"] and outcome is not None:
-                then(personal(entry.personal, outcome, client))
+        self._open -= fact.is_open
+        for client, then, outcome in fact.receive(message):
+            then(personal(OPERATIONS[fact.operation].entry.personal, outcome, client))
         if fact.waiting:
             self._ask(fact, fact.waiting[0][1])
         self._ask_next()
@@ -322,7 +342,7 @@ class FactMirror:
     def _oldest(self, client: str) -> int:
         """Return the time (ns) from which on a fact is valid for a client."""
         at_rest = self._changed_at()
-        return max(self._changes.get(client, 0), self.pushed_at if at_rest is None else at_rest)
+        return max(self._changes.get(client, 0), self._pushed_at if at_rest is None else at_rest)
 
     def _new(self, key: tuple[str, str], operation: str, arguments: dict[str, Any]) -> MirroredFact:
         """Add a fact in place of the one that was not read for the longest time."""
@@ -347,9 +367,9 @@ class FactMirror:
             fact = queue.popleft()
             if queue:
                 self._queues[client] = queue  # at the end: the others come first
-            fact.is_open, fact.asked, self._open = True, monotonic(), self._open + 1
+            self._open += 1
             try:
-                self._send({"ask": fact.number, "operation": fact.operation, "arguments": fact.arguments})
+                self._send(fact.open())
             except (TypeError, ValueError, OverflowError) as error:  # an argument that no message can contain
                 message = {"kind": "PaddockError", "message": f"{fact.operation}: {error}"}
                 self.receive({"fact": fact.number, "at": monotonic_ns(), "tick": 0, "time": 0.0, "error": message})

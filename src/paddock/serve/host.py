@@ -153,8 +153,10 @@ class Host:
         self.addresses: dict[str, Any] = dict(addresses or {})  # endpoint -> its address
         self._closing = threading.Event()
         self._ring = RingWriter(slots=None)
-        self._last: tuple[int, int] | None = None  # (run, tick) of the last published snapshot
-        self._shown: Snapshot | None = None  # the last published snapshot
+        self._publishing = threading.Lock()
+        self._shown = source.publish_present()  # the last published snapshot
+        self._last = self._shown.run, self._shown.tick  # of that snapshot
+        self._ring.publish(self._shown)  # the hub dials and accepts before it is ready: it has a state to send
         self._periods = {
             name: source.period(getattr(endpoint, "rate", 10.0)) for name, endpoint in options.endpoints.items()
         }
@@ -193,11 +195,11 @@ class Host:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _watch(self, wanted: list[int]) -> None:
+    def _watch(self, periods: list[int]) -> None:
         """Get the snapshots of the endpoints' periods and of the `wanted` ones (ticks)."""
-        self._wanted, before = wanted, self._unwatch
+        self._wanted, before = periods, self._unwatch
         if before is not None:  # the hub is ready
-            periods = sorted({*self._periods.values(), *wanted})
+            periods = sorted({*self._periods.values(), *periods})
             self._unwatch = [self.source.watch(self._on_snapshot, every) for every in periods]
             for unwatch in before:
                 unwatch()
@@ -208,9 +210,11 @@ class Host:
             self._publish(snapshot)
 
     def _publish(self, snapshot: Snapshot) -> None:
-        if snapshot is not self._shown:
-            self._last, self._shown = (snapshot.run, snapshot.tick), snapshot
-            self._ring.publish(snapshot)
+        """Publish a snapshot, unless it is the last one. When this returns, it is in the ring: any thread may call."""
+        with self._publishing:
+            if snapshot is not self._shown:
+                self._ring.publish(snapshot)
+                self._last, self._shown = (snapshot.run, snapshot.tick), snapshot
         self._hub.ring_doorbell()
 
     def _push(self, kind: str, content: dict[str, Any]) -> None:

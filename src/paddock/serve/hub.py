@@ -171,8 +171,8 @@ class OperationGate:
             queue.remove(item)
             self._forget(item)
             item.then(OperationError("PaddockError", f"{client} has left"))
-        if kept := deque(item for item in queue if item.number):
-            self._queues[client] = kept
+        if remaining := deque(item for item in queue if item.number):
+            self._queues[client] = remaining
         self._quick.pop(client, None)
         self.after(client, then)
         self._pump()
@@ -371,8 +371,8 @@ class Hub:
     async def _open(self) -> dict[str, Any]:
         addresses = {}
         for name, options in self.options.endpoints.items():
-            known = self._config["addresses"].get(name) or {}  # of the previous hub: clients reconnect there
-            values = {**options.model_dump(mode="json"), **known}
+            previous = self._config["addresses"].get(name) or {}  # of the previous hub: clients reconnect there
+            values = {**options.model_dump(mode="json"), **previous}
             module = import_module(f"paddock.serve.endpoints.{name}")
             endpoint: Endpoint = module.ENDPOINT(self, values, self._config["periods"][name])
             try:
@@ -421,13 +421,13 @@ class Hub:
         elif "push" in message:
             self._on_push(message["push"], message["content"])
         elif "beat" in message:
-            self.mirror.figures, self.mirror.updated = message["beat"], monotonic()
+            self.mirror.receive_figures(message["beat"])
             self.link.send({"beat": True})
         elif "stop" in message:
             self.stopped.set()
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
-        self.facts.pushed_at = monotonic_ns()
+        self.facts.mark_pushed()
         self.mirror.on_push(kind, content)
         for name, endpoint in self.endpoints.items():
             with self._guarded(name):
@@ -454,7 +454,8 @@ class Hub:
             return
         self.tick, self.time, self.shown = snapshot.tick, snapshot.time, monotonic()
         if snapshot.roster != self._roster:
-            self._roster, self.facts.pushed_at = snapshot.roster, monotonic_ns()
+            self._roster = snapshot.roster
+            self.facts.mark_pushed()
         wall_time, sends = self.ring.wall_time, []
         for name, endpoint in self.endpoints.items():
             if (newest or not endpoint.latest) and snapshot.tick % endpoint.every == 0:

@@ -380,7 +380,7 @@ def operate(source: "Source", operation: str, client: str, arguments: Mapping[st
         between_ticks = entry.handling in ("fact", "read") or (entry.handling == "change" and not entry.slow)
         return source.answer(work) if between_ticks else work()
     except PaddockError:
-        source.refused += 1
+        source.count_refused()
         raise
     finally:
         source.mark_changed()

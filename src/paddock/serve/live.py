@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from paddock.client import NotebookPage, checked_height
-from paddock.engine.actions import FrameAction, Posted
+from paddock.engine.actions import MOST_WAITING, Action, FrameAction, Posted
 from paddock.engine.barrier import Claim, LateReplyError
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
@@ -41,6 +41,7 @@ Director = Callable[[Scenario], None]  # ends the run soon and starts that of an
 OnChange = Callable[[int, bool], None]  # gets the tick, and whether time passes by itself
 H = TypeVar("H", bound=Callable[..., Any])
 UNCONFIGURED = ClientLimits()
+MOST_FOR_TICK = 256  # commands and placings that clients may send for the same tick, in advance
 
 
 def changes_with(version: Callable[["LiveSource"], Any]) -> Callable[[H], H]:
@@ -82,7 +83,7 @@ class LiveSource:
         self.claims: dict[str, Claim] = {}  # client -> its claim
         self.drivers: dict[int, str] = {}  # id of a vehicle -> the client that drives it alone
         self.commands = 0  # accepted
-        self.ahead: Counter[tuple[int, int]] = Counter()  # actions that clients have sent in advance, by run and tick
+        self._ahead: Counter[tuple[int, int]] = Counter()  # actions that clients have sent in advance, by run and tick
         self.refused = 0  # operations
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
         self.states = StateEncoder()
@@ -128,6 +129,45 @@ class LiveSource:
         self.changes += 1
         if not self.ticking:
             self._on_change(self.sim.tick, False)
+
+    def count_refused(self) -> None:
+        """Count an operation that was refused."""
+        self.refused += 1
+
+    def count_commands(self, count: int) -> None:
+        """Count commands that were accepted."""
+        self.commands += count
+
+    def post(self, action: Action, client: str, at_tick: int | None) -> None:
+        """Post an action; one tick takes a limited number of those that clients have sent for it in advance."""
+        applier, run = self.sim.engine.applier, self.sim.engine.world.run
+        if at_tick is None:
+            applier.post(action, None, client)
+            return
+        if self._ahead[run, at_tick] >= MOST_FOR_TICK:
+            raise PaddockError(f"{MOST_FOR_TICK} actions of clients wait for tick {at_tick} already: use another tick")
+        applier.post(action, at_tick, client)
+        self._ahead[run, at_tick] += 1
+        if len(self._ahead) > MOST_WAITING:  # those of earlier ticks and runs are done
+            now = run, self.sim.tick
+            self._ahead = Counter({due: count for due, count in self._ahead.items() if due >= now})
+
+    def set_driver(self, number: int, client: str, driving: bool) -> None:
+        """Let a client drive a vehicle (its id) alone, or end that."""
+        if driving or self.drivers.get(number) == client:
+            others = {vehicle: driver for vehicle, driver in self.drivers.items() if vehicle != number}
+            self.drivers = others | ({number: client} if driving else {})
+
+    def run_until(self, until: float) -> int:
+        """Run until a simulation time (s), then hold; return the tick. For a client, while no other thread drives."""
+        self.driving = True
+        self.sim.clock.proceed()
+        try:
+            self.sim.run(until)
+        finally:
+            self.driving = False
+            self.sim.clock.hold()  # no tick passes after it
+        return self.sim.tick
 
     def claim_of(self, client: str) -> Claim:
         """Return the claim of a client."""

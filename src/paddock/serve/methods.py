@@ -352,15 +352,15 @@ async def load_scenario(client: Client, text: str | None, name: str | None) -> E
     """Check the scenario, then run the operation `switch_scenario`."""
     if (text is None) == (name is None):
         raise PaddockError("load_scenario: give 'text', a scenario in YAML, or 'name', that of a demo or manoeuvre")
-    wanted = read_text(bundled_path(str(name))) if text is None else text
-    if problems := await _problems(client, wanted):
+    source_text = read_text(bundled_path(str(name))) if text is None else text
+    if problems := await _problems(client, source_text):
         lines = [
             f"line {problem['line']}, column {problem['column']}: {problem['message']}"
             for problem in problems[:SHOWN_PROBLEMS]
         ]
         more = [f"and {len(problems) - len(lines)} more"] if len(problems) > len(lines) else []
         raise PaddockError("; ".join([*lines, *more]))
-    await client.request("switch_scenario", text=wanted)
+    await client.request("switch_scenario", text=source_text)
     return {}
 
 
@@ -392,8 +392,6 @@ EXTERNAL = {"const": "external", "description": "Takes commands from outside."}
 def named_schema() -> dict[str, Any]:
     """Return the schema with behaviours and sensors by name, with their options; other names stay valid."""
     schema = scenario_schema()
-    seed = schema["properties"]["seed"]
-    seed["maximum"] = seed.pop("exclusiveMaximum") - 1  # the bound itself does not fit into a message
     rules = {name: _rule_schema(find_rule(name)) for name in rule_names()}
     sensors = {name: _options(s.summary, columns_of(s.options)) for name in sensor_names() for s in [find_sensor(name)]}
     _offer(schema["$defs"]["BehaviourChoice"], rules, [EXTERNAL])

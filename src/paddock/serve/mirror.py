@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, isinf
+from time import monotonic
 from typing import Any
 
 from paddock.engine.markers import MarkerChange
@@ -27,6 +28,10 @@ class Mirror:
         self.updated = -inf  # monotonic s of that heartbeat
         self.preparing = ""  # what the simulation prepares before its clock can run; then empty
         self.version = 0  # incremented when markers or frames change
+
+    def receive_figures(self, figures: dict[str, Any]) -> None:
+        """Take the figures of a heartbeat."""
+        self.figures, self.updated = figures, monotonic()
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Apply a push."""

@@ -54,6 +54,10 @@ class ReplaySource:
         self._push: Push = lambda kind, content: None
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
 
+    def count_refused(self) -> None:
+        """Count an operation that was refused."""
+        self.refused += 1
+
     @property
     def ticking(self) -> bool:
         """False: a recording has no ticks that operations could delay."""
@@ -186,8 +190,8 @@ class ReplaySource:
                 ]
             ).T
             times = run.sample(0).time + run.times()[samples.start : samples.stop : samples.step]
-            known = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
-            return {"times": times.tolist(), "values": known}
+            finite_values = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
+            return {"times": times.tolist(), "values": finite_values}
 
         return read
 

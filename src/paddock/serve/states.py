@@ -15,11 +15,11 @@ def roster_of(layout: Layout) -> RosterMessage:
     return RosterMessage(layout.roster, tuple(fleets))
 
 
-def state_of(snapshot: Snapshot, wall_time: float, known: Layout | None) -> StateUpdate:
+def state_of(snapshot: Snapshot, wall_time: float, sent_layout: Layout | None) -> StateUpdate:
     """Return the state, with its roster unless the receiver has it."""
     layout = snapshot.layout
     blocks = tuple(layout.block(snapshot.buffer, k) for k in range(len(layout.fleets)))
-    roster = None if layout is known or layout == known else roster_of(layout)
+    roster = None if layout is sent_layout or layout == sent_layout else roster_of(layout)
     arrays = tuple(array for k in range(len(layout.fleets)) for array in layout.arrays(snapshot.buffer, k).values())
     return StateUpdate(snapshot.tick, snapshot.time, wall_time, snapshot.run, layout.roster, blocks, roster, arrays)
 

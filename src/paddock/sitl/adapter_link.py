@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf, nan
-from time import monotonic
-from typing import NamedTuple, Never
+from time import monotonic, perf_counter_ns
+from typing import Annotated, ClassVar, NamedTuple, Never
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from paddock.autopilot.contract import Autopilot
@@ -19,7 +20,9 @@ from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
+from paddock.world.records import Text
 
+NEVER_US = 1 << 62  # a simulated time that no run reaches
 LATENCIES = 512  # samples kept per vehicle
 
 Report = Callable[[str, object, str], None]
@@ -71,6 +74,7 @@ class StatusRow(NamedTuple):
 class BridgeVehicle:
     """A vehicle on the bridge with its autopilot; its sensors and actuators are rows of its adapter's blocks."""
 
+    saved_fields: ClassVar[tuple[str, ...]] = ("due_us", "failed")
     placed: Placed
     autopilot: Autopilot
     adapter: str  # name of its adapter
@@ -81,12 +85,12 @@ class BridgeVehicle:
     holding: bool = False  # simulated time stands still until it answers
     was_live: bool = False
     exchanges: int = 0
-    due_us: int = 0  # simulated time of its next exchange; that of its group, if it has one
+    due_us: Annotated[int, Ge(0), Le(NEVER_US)] = 0  # simulated time of its next exchange; never after a failure
     offered_ns: int = 0  # performance clock at the last offer
     latencies: deque[int] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # ns, for display only
     note: str = ""  # why its simulator refused it
     group: "VehicleGroup | None" = None  # it answers together with others
-    failed: str = ""  # exception of its autopilot, which is not called again before a reset
+    failed: Text = ""  # exception of its autopilot, which is not called again before a reset
 
     def __post_init__(self) -> None:
         self.sysid = self.placed.id
@@ -96,6 +100,10 @@ class BridgeVehicle:
     def __str__(self) -> str:
         return f"vehicle {self.sysid} {self.placed.name!r}"
 
+    def set_due(self, due_us: int) -> None:
+        """Set the simulated time of the next exchange."""
+        self.due_us = NEVER_US if self.failed else due_us
+
     def diagnosis(self) -> str:
         """Return why its autopilot does not answer."""
         try:
@@ -103,13 +111,45 @@ class BridgeVehicle:
         except Exception as error:
             return one_line(error)
 
+    def offer(self) -> None:
+        """Offer its autopilot the present sensor data; an answer is awaited."""
+        self.offered_ns, self.awaited = perf_counter_ns(), True
+        self.autopilot.offer(self.sensors)
+
+    def note_answer(self, now_ns: int) -> None:
+        """Count an exchange, which has ended at a time of the performance clock."""
+        self.latencies.append(now_ns - self.offered_ns)
+        self.exchanges += 1
+
+    def note_live(self) -> bool:
+        """Return whether its autopilot has connected or disconnected."""
+        before, self.was_live = self.was_live, self.autopilot.live
+        return self.was_live != before
+
+    def note_timeout(self, holds: bool) -> None:
+        """Let simulated time stand still until it answers, or continue without it."""
+        self.holding, self.free_running = holds, not holds
+
+    def use(self, commands: ActuatorCommands) -> bool:
+        """Set its actuators; return whether it answers again after a timeout."""
+        late = self.free_running or self.holding
+        self.actuators.row[...] = commands.row
+        self.awaited = self.free_running = self.holding = False
+        return late
+
+    def fail(self, reason: str) -> None:
+        """Stop calling its autopilot, which has raised an exception."""
+        self.awaited = self.free_running = self.holding = False
+        self.failed, self.due_us = reason, NEVER_US
+
     @property
     def total(self) -> int:
         """Its exchanges, including those of its group."""
         return self.exchanges + (0 if self.group is None else self.group.exchanges)
 
     def reset(self) -> None:
-        """Reset: no data offered, no answer awaited, motors off."""
+        """Reset: no data offered, no answer awaited, motors off, due at time 0."""
+        self.due_us = 0
         self.awaited = self.free_running = self.holding = False
         self.failed = ""
         self.exchanges = 0
@@ -141,9 +181,9 @@ class BridgeVehicle:
 class VehicleGroup:
     """Vehicles of one simulator whose autopilots answer an exchange together; they share its figures."""
 
-    def __init__(self, vehicles: Sequence[BridgeVehicle], rows: Sequence[int], due_us: int) -> None:
+    def __init__(self, vehicles: Sequence[BridgeVehicle], rows: Sequence[int]) -> None:
         """`rows`: the rows of the vehicles in the blocks of their simulator, ascending."""
-        self.vehicles, self.due_us, self.adapter = list(vehicles), due_us, vehicles[0].adapter
+        self.vehicles, self.due_us, self.adapter = list(vehicles), vehicles[0].due_us, vehicles[0].adapter
         self.rows: NDArray[np.int64] | slice = np.array(rows)
         if len(rows) == rows[-1] - rows[0] + 1:
             self.rows = slice(rows[0], rows[-1] + 1)
@@ -153,11 +193,21 @@ class VehicleGroup:
         for vehicle in vehicles:
             vehicle.group, vehicle.latencies = self, self.latencies
 
+    def set_due(self, due_us: int) -> None:
+        """Set the simulated time of the next exchange."""
+        self.due_us = due_us
+        for vehicle in self.vehicles:
+            vehicle.set_due(due_us)
+
+    def note_answer(self, latency_ns: int) -> None:
+        """Count an exchange."""
+        self.latencies.append(latency_ns)
+        self.exchanges += 1
+
     def dissolve(self) -> None:
         """Let each vehicle answer on its own."""
         for vehicle in self.vehicles:
             vehicle.exchanges, vehicle.group, vehicle.latencies = vehicle.total, None, self.latencies.copy()
-            vehicle.due_us = vehicle.due_us if vehicle.failed else self.due_us
 
 
 RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator

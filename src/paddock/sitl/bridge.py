@@ -13,7 +13,7 @@ from time import monotonic, perf_counter_ns
 from typing import Annotated, Any, Self
 
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Ge
 from numpy.typing import NDArray
 
 from paddock.autopilot.contract import Autopilot
@@ -23,6 +23,7 @@ from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_na
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import (
+    NEVER_US,
     AdapterLink,
     BridgeStoppedError,
     BridgeVehicle,
@@ -31,12 +32,11 @@ from paddock.sitl.adapter_link import (
     TimeoutPolicy,
     VehicleGroup,
 )
-from paddock.world.parts import VEHICLE, array, children, count, fresh, mapping, part, value
+from paddock.world.parts import VEHICLE, adopt_fields, array, children, count, fields_of, fresh, part
 
 Ints = NDArray[np.int64]
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")
-NEVER_US = 1 << 62  # a simulated time that no run reaches
 SLICE = 0.02  # s of wall time to wait for one autopilot before the next is polled
 
 
@@ -54,18 +54,15 @@ class AdapterRows:
 class BridgeState:
     """The state of the bridge: its time, when each vehicle is due, and the newest data of the world."""
 
-    time_us: int = value(0, low=0, unit="us")
-    due: dict[int, int] = mapping(int, Annotated[int, Ge(0), Le(NEVER_US)])  # us of the next exchange, by system id
-    failed: dict[int, str] = mapping(int, str)  # exceptions of autopilots, by system id
+    bridge: Any = fields_of()
+    vehicles: dict[str, Any] = fields_of(many=True)  # by system id
     adapters: dict[str, AdapterRows] = children()
 
     def check(self, state: Any) -> None:
         """Check that exactly the vehicles that have failed are never due."""
-        for system, due in self.due.items():
-            if (due == NEVER_US) != (system in self.failed) or due > NEVER_US:
-                raise InvalidValueError(f"vehicle {system} cannot be due at {due} us")
-        if not self.failed.keys() <= self.due.keys() or not all(map(str.isprintable, self.failed.values())):
-            raise InvalidValueError("vehicles that have failed are not valid")
+        for system, loaded in self.vehicles.items():
+            if (loaded.values["due_us"] == NEVER_US) != bool(loaded.values["failed"]):
+                raise InvalidValueError(f"vehicle {system} cannot be due at {loaded.values['due_us']} us")
 
 
 class FairLock:
@@ -96,6 +93,8 @@ class Bridge:
 
     The ticking thread calls `due` and `exchange`; the other methods may be called from any thread.
     """
+
+    time_us: Annotated[int, Ge(0)]
 
     def __init__(
         self,
@@ -134,6 +133,7 @@ class Bridge:
         self._next = 0, -1  # ticks: from the first on, the second is due
         self._stale = True  # whether the due times have changed since
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
+        self._state: BridgeState | None = None
 
     def _report(self, kind: str, subject: object, detail: str) -> None:
         self._on_event(kind, str(subject), detail)
@@ -167,7 +167,7 @@ class Bridge:
                 autopilot.close()
                 raise
             self._vehicles = dict(sorted({**self._vehicles, vehicle.sysid: vehicle}.items()))
-            vehicle.due_us = self.time_us
+            vehicle.set_due(self.time_us)
             self._fresh.discard(vehicle.sysid)
             self._ungroup()
             self._stale = True
@@ -179,6 +179,7 @@ class Bridge:
             if isinstance(each, VehicleGroup):
                 each.dissolve()
         self._schedule, self._grouped = list(self.vehicles), False
+        self._show_rows()
 
     def _group(self) -> None:
         """Put vehicles of one simulator into groups whose autopilots may answer together and are due together."""
@@ -192,8 +193,7 @@ class Bridge:
                     groups.setdefault((vehicle.adapter, key, vehicle.due_us), []).append((vehicle, row))
                     self._fresh.discard(vehicle.sysid)
         together = [
-            VehicleGroup([vehicle for vehicle, _ in pairs], [row for _, row in pairs], due_us)
-            for (_, _, due_us), pairs in groups.items()
+            VehicleGroup([vehicle for vehicle, _ in pairs], [row for _, row in pairs]) for pairs in groups.values()
         ]
         alone = [vehicle for vehicle in self.vehicles if vehicle.group is None]
         self._schedule, self._alone = [*together, *alone], bool(alone)
@@ -255,7 +255,6 @@ class Bridge:
             self._ungroup()
             for vehicle in self.vehicles:
                 vehicle.reset()
-                vehicle.due_us = 0
                 try:
                     vehicle.autopilot.reset()
                 except Exception as error:
@@ -263,35 +262,37 @@ class Bridge:
             self._fresh.clear()
             self._stale = True
 
-    def write(self, state: BridgeState) -> None:
-        """Copy its present values to its part of the run's state."""
-        state.failed = {v.sysid: v.failed for v in self.vehicles if v.failed}
-        state.time_us, state.due = self.time_us, {v.sysid: v.due_us for v in self.vehicles}
-        state.due |= {v.sysid: v.group.due_us for v in self.vehicles if v.group is not None and not v.failed}
-        for name, rows in state.adapters.items():
-            rows.sensors[:], rows.actuators[:] = self.links[name].sensors, self.links[name].actuators
-
-    def blank_state(self) -> BridgeState:
-        """Return its part in the state of a run."""
+    def new_state(self, live: bool) -> BridgeState:
+        """Return its part in the state of a run: the present one if it is `live`, or one to be loaded."""
         state = fresh(BridgeState)
+        state.bridge, state.vehicles = self, {str(vehicle.sysid): vehicle for vehicle in self.vehicles}
         for link in self.links.values():
             if link.adapter.hosted:
                 rows = state.adapters[link.adapter.name] = fresh(AdapterRows, vehicle=len(link.ids))
                 rows.n, rows.systems[:] = len(link.ids), link.ids
+        if live:
+            self._state = state
+            self._show_rows()
         return state
 
-    def read(self, state: BridgeState) -> None:
+    def _show_rows(self) -> None:
+        """Let the state have the present rows of the simulators."""
+        for name, rows in ({} if self._state is None else self._state.adapters).items():
+            rows.sensors, rows.actuators = self.links[name].sensors, self.links[name].actuators
+
+    def resume(self, state: BridgeState) -> None:
         """Continue from a state that is checked; groups form again at the next exchange."""
         self._resets += 1
         self._ungroup()
-        self.time_us = state.time_us
         self._fresh.clear()
         self._stale = True
         for vehicle in self.vehicles:
             vehicle.reset()
-            vehicle.failed, vehicle.due_us = state.failed.get(vehicle.sysid, ""), state.due[vehicle.sysid]
+        adopt_fields(state)
         for name, rows in state.adapters.items():
             self.links[name].resume(rows.sensors, rows.actuators)
+        self._state = state
+        self._show_rows()
 
     def close(self) -> None:
         """End waiting, close all autopilots and disconnect all simulators."""
@@ -317,7 +318,7 @@ class Bridge:
         self._begun, waiting, wait = self._resets, self.mode != "free", self._wait
         if time_us < self.time_us:  # the engine has gone back
             for each in self._schedule:
-                each.due_us = time_us if each.due_us < NEVER_US else NEVER_US
+                each.set_due(time_us)
             for link in self.links.values():
                 link.rewind()
         for link in list(self.links.values()):
@@ -356,11 +357,9 @@ class Bridge:
                 link.send()
         now_ns = perf_counter_ns()
         for vehicle in answered:
-            vehicle.latencies.append(now_ns - vehicle.offered_ns)
-            vehicle.exchanges += 1
+            vehicle.note_answer(now_ns)
         for group in groups:
-            group.latencies.append(now_ns - started_ns)
-            group.exchanges += 1
+            group.note_answer(now_ns - started_ns)
         if finished:
             for call in self.after_exchange:
                 call(time_us)
@@ -378,7 +377,7 @@ class Bridge:
     def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
         """Let the autopilots of a group answer, those with new sensor data."""
         updated = link.updated[group.rows]
-        group.due_us = group.vehicles[0].autopilot.next_us(self.time_us)
+        group.set_due(group.vehicles[0].autopilot.next_us(self.time_us))
         if not link.connected or not updated.any():
             return
         fresh = None if updated.all() else np.flatnonzero(updated)
@@ -395,10 +394,8 @@ class Bridge:
         for vehicle in vehicles:
             if vehicle.sysid in self._fresh and not vehicle.failed:
                 self._fresh.remove(vehicle.sysid)
-                vehicle.offered_ns = perf_counter_ns()
-                vehicle.awaited = True
                 try:
-                    vehicle.autopilot.offer(vehicle.sensors)
+                    vehicle.offer()
                 except Exception as error:
                     self._fail(vehicle, error)
 
@@ -413,12 +410,9 @@ class Bridge:
             return True
         try:
             if started is None:
-                # log that an autopilot has connected or disconnected
-                live = vehicle.autopilot.live
-                if live != vehicle.was_live:
-                    vehicle.was_live = live
-                    detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
-                    self._report("connected" if live else "lost", vehicle, detail)
+                if vehicle.note_live():
+                    detail = f"{vehicle.autopilot.kind} answers" if vehicle.was_live else vehicle.diagnosis()
+                    self._report("connected" if vehicle.was_live else "lost", vehicle, detail)
                 waiting = waiting and vehicle.awaited and not vehicle.free_running and vehicle.was_live
             commands = vehicle.autopilot.collect(min(self.policy.timeout, SLICE) if waiting else 0.0)
             waits = commands is None and waiting
@@ -443,26 +437,18 @@ class Bridge:
         self._report("timeout", vehicle, f"{detail}; {fallback}")
         if fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{vehicle} ({vehicle.autopilot.kind}): {detail}; stopped as configured")
-        vehicle.holding = fallback is Fallback.HOLD
-        vehicle.free_running = not vehicle.holding
+        vehicle.note_timeout(holds=fallback is Fallback.HOLD)
         return vehicle.free_running
 
     def _take(self, vehicle: BridgeVehicle, commands: ActuatorCommands | None) -> None:
         """Set its actuators (None: they hold) and its next exchange."""
-        vehicle.due_us = vehicle.autopilot.next_us(self.time_us)
-        if commands is None:
-            return
-        vehicle.actuators.row[...] = commands.row
-        vehicle.awaited = False
-        if vehicle.free_running or vehicle.holding:
-            vehicle.free_running = vehicle.holding = False
+        vehicle.set_due(vehicle.autopilot.next_us(self.time_us))
+        if commands is not None and vehicle.use(commands):
             self._report("recovered", vehicle, "its autopilot answers again")
 
     def _fail(self, vehicle: BridgeVehicle, error: Exception) -> None:
         """Stop calling an autopilot that raised an exception, until a reset; no other vehicle is affected."""
-        vehicle.awaited = vehicle.free_running = vehicle.holding = False
-        vehicle.failed = one_line(error)
-        vehicle.due_us = NEVER_US
+        vehicle.fail(one_line(error))
         self._grouped = self._grouped and vehicle.group is None
         detail = f"{vehicle.autopilot.kind} autopilot failed with {vehicle.failed}"
         self._report("lost", vehicle, f"{detail}; its actuators hold until a reset")

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from math import nan
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Le
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.contract import drives
@@ -15,6 +18,7 @@ from paddock.mavlink.radio_path import RadioPath
 from paddock.sitl.from_scenario import FlownVehicle
 from paddock.wire.json_document import parse_document
 from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_commands, read_waypoints
+from paddock.world.records import Text
 
 REPEAT_US = 1_000_000  # simulated us after which a refused step is tried again
 DO_SET_MODE, MISSION_START, ARM = 176, 300, 400  # MAV_CMD
@@ -98,6 +102,10 @@ def _reason(result: int, item: MissionItem, craft: str) -> str:
 class MissionStarter:
     """Takes one vehicle from boot to its mission, step by step; a refused step is tried again."""
 
+    step: Annotated[int, Ge(0), Le(5)]  # the next one
+    next_us: Annotated[int, Ge(0)]
+    note: Text  # what it does, or why that was refused; empty: the mission is under way
+
     def __init__(self, vehicle: FlownVehicle, path: RadioPath | None = None) -> None:
         """`path`: the radio over which it reaches the vehicle."""
         self._path = path
@@ -107,7 +115,7 @@ class MissionStarter:
         self._points = () if isinstance(mission, str) else mission or ()
         self._items = mission_file(mission, self.craft) if isinstance(mission, str) else []  # those of points: at home
         self.next_us = round(vehicle.entry.start * 1e6)
-        self.step = 0  # the next one
+        self.step = 0
         self._steps: list[tuple[str, Callable[[], Ack]]] = [
             ("waiting for pre-arm checks", lambda: ACCEPTED if self.autopilot.arming.passes else rejected("")),
             ("uploading the mission", self._upload),
@@ -115,7 +123,7 @@ class MissionStarter:
             ("arming", lambda: self.autopilot.command(ARM, (1.0,))),
             ("starting the mission", lambda: self.autopilot.command(MISSION_START, ())),
         ]
-        self.note = self._steps[0][0]  # what it does, or why that was refused; empty: the mission is under way
+        self.note = self._steps[0][0]
 
     def update(self, now_us: int) -> None:
         """Take the steps that are possible at this simulated time."""
@@ -135,10 +143,6 @@ class MissionStarter:
                 return
             self.step += 1
         self.note = ""
-
-    def resume(self, step: int, next_us: int, note: str) -> None:
-        """Continue with a step, at a simulated time."""
-        self.step, self.next_us, self.note = min(step, len(self._steps)), next_us, note
 
     def _upload(self) -> Ack:
         home, items = self.autopilot.home, self._items

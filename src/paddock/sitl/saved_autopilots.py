@@ -1,71 +1,46 @@
 """The autopilots' part of a saved state: built-in autopilots, the bridge, MAVLink, and missions that are being started.
 
 Peers on MAVLink, their requests and transfers are no part of it: a ground station does not go back in time. They
-continue, with the restored autopilots.
+continue, with the restored autopilots; their packets on the simulated radio are part of it.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import numpy as np
-from annotated_types import Ge, Lt
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.saving import AutopilotState, blank_state
+from paddock.autopilot.state import AutopilotState
 from paddock.engine.barrier import AutopilotStates
 from paddock.engine.run_state import RunState
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sitl.bridge import NEVER_US, BridgeState
-from paddock.world.parts import array, child, children, fresh, mapping, part, value
+from paddock.sitl.bridge import BridgeState
+from paddock.world.parts import adopt_fields, child, children, fields_of, fresh, part
 
 if TYPE_CHECKING:
-    from paddock.mavlink.hub import MavlinkHub
     from paddock.mavlink.radio_path import RadioPath
     from paddock.sitl.host import SitlHost
-
-SHORTEST, LONGEST = 20_000, 3_600_000_000  # us between two messages
-
-
-class MissionStart(NamedTuple):
-    """Progress of the upload and start of a mission."""
-
-    step: Annotated[int, Ge(0)]
-    next_us: Annotated[int, Ge(0), Lt(NEVER_US)]
-    note: str
-
-
-@part
-class MavlinkVehicleState:
-    """What the MAVLink log of a vehicle depends on."""
-
-    sequence: int = value(0, low=0, high=255)  # of the next packet
-    texts: int = value(0, low=0, high=65_535)  # number of the next text
-    streams: NDArray[np.int64] = array("i8", "stream", 3, low=0, high=NEVER_US - 1)  # message id, interval us, next us
-
-    def check(self, state: Any) -> None:
-        """Check that the messages are known and their intervals valid."""
-        from paddock.mavlink.messages import KNOWN
-
-        ids, intervals = self.streams[:, 0], self.streams[:, 1]
-        valid = ((intervals >= SHORTEST) & (intervals <= LONGEST)).all()
-        if not KNOWN.issuperset(ids.tolist()) or len(np.unique(ids)) < len(ids) or not valid:
-            raise InvalidValueError("the streams are not valid")
 
 
 @part
 class MavlinkState:
-    """The state of the MAVLink hub; vehicles by system id."""
+    """The state of the MAVLink hub, and what the log of each vehicle depends on, by system id."""
 
-    now_us: int = value(0, low=1 - NEVER_US, high=NEVER_US - 1)
-    serviced_us: int = value(0, low=1 - NEVER_US, high=NEVER_US - 1)
-    vehicles: dict[str, MavlinkVehicleState] = children()
+    hub: Any = fields_of()
+    vehicles: dict[str, Any] = fields_of(many=True)
+    writers: dict[str, Any] = fields_of(many=True)
+    streams: dict[str, Any] = fields_of(many=True)
+    packets: dict[str, Any] = fields_of(many=True)  # over the radio
 
+    def check(self, state: Any) -> None:
+        """Check that the streams have known messages, and packets."""
+        from paddock.mavlink.messages import KNOWN
+        from paddock.mavlink.radio_path import check_packets
 
-@part
-class RadioPathState:
-    """The heartbeats of the simulated ground station that a vehicle has received."""
+        for loaded in self.packets.values():
+            check_packets(loaded.values)
 
-    beats: int = value(0, low=0, high=(1 << 53) - 1)
+        for loaded in self.streams.values():
+            intervals, due = loaded.values["_intervals"], loaded.values["_next"]
+            if not KNOWN.issuperset(intervals) or [*intervals] != [*due] or not due:
+                raise InvalidValueError("the streams are not valid")
 
 
 @part
@@ -75,25 +50,20 @@ class AutopilotsState:
     host: "SitlHost"
     bridge: BridgeState = child()
     vehicles: dict[str, AutopilotState] = children()
-    starters: dict[int, MissionStart] = mapping(int, MissionStart)
+    starters: dict[str, Any] = fields_of(many=True)  # of missions
     mavlink: MavlinkState | None = child(hashed=False)  # a ground station may read while time stands still
-    radio: dict[str, RadioPathState] = children()
+    paths: dict[str, Any] = fields_of(many=True)  # of MAVLink over the radio
     loaded = False  # from a saved state
 
     def check(self, state: RunState) -> None:
-        """Check that the parts have the same vehicles, and that no time is later than the tick's."""
+        """Check that no time is later than the tick's."""
         bridge, now = self.bridge, self.host.bridge.tick_time_us(state.clock.tick)
-        if bridge.time_us > now:
-            raise InvalidValueError(f"a time of {bridge.time_us} us is later than {now} us")
-        if {str(system) for system in bridge.due} != self.vehicles.keys():
-            raise InvalidValueError("the bridge has other vehicles")
-        if self.starters.keys() != {each.sysid for each in self.host.starters}:
-            raise InvalidValueError("starters: other missions")
-        if not all(start.note.isprintable() for start in self.starters.values()):
-            raise InvalidValueError("the start of a mission is not valid")
+        time_us = bridge.bridge.values["time_us"]
+        if time_us > now:
+            raise InvalidValueError(f"a time of {time_us} us is later than {now} us")
         for sysid, vehicle in self.vehicles.items():
-            due = bridge.due[int(sysid)]
-            if int(sysid) not in bridge.failed and due > bridge.time_us + vehicle.autopilot.period_us:
+            own = bridge.vehicles[sysid].values
+            if not own["failed"] and own["due_us"] > time_us + vehicle.autopilot.period_us:
                 raise InvalidValueError(f"vehicle {sysid} is due too late")
         self.loaded = True
 
@@ -122,71 +92,47 @@ class SavedAutopilots(AutopilotStates):
                 raise PaddockError(f"cannot restore: {name!r} is in the simulator {vehicle.adapter!r}; use reset()")
 
     def add_part(self, state: RunState) -> None:
-        """Add a fresh part to a state, if there are built-in autopilots."""
+        """Add its part to the state of the run, or a fresh one to another state, if there are built-in autopilots."""
         pilots, hub = self._pilots(), self.host.hub
         if not pilots:
             return
+        live = state is self.host.sim.engine.world.state
         made = state.autopilots = fresh(AutopilotsState, host=self.host)
-        made.bridge = self.host.bridge.blank_state()
-        made.vehicles = {str(sysid): blank_state(pilot) for sysid, pilot in pilots.items()}
-        made.radio = {str(sysid): fresh(RadioPathState) for sysid in self._paths()}
+        made.bridge = self.host.bridge.new_state(live)
+        made.vehicles = {str(k): pilot.state if live else AutopilotState.of(pilot) for k, pilot in pilots.items()}
+        made.paths = {str(sysid): path for sysid, path in self._paths().items()}
+        made.starters = {str(starter.sysid): starter for starter in self.host.starters}
         if hub is not None:
             made.mavlink = fresh(MavlinkState)
-            made.mavlink.vehicles = {str(sysid): fresh(MavlinkVehicleState) for sysid in hub.vehicles}
-
-    def write(self) -> None:
-        """Write what the autopilots and their connections hold to their part of the run's state."""
-        host, state = self.host, self._part()
-        if state is None:
-            return
-        with host.bridge.lock:
-            host.bridge.write(state.bridge)
-            for vehicle in state.vehicles.values():
-                vehicle.write()
-            state.starters = {each.sysid: MissionStart(each.step, each.next_us, each.note) for each in host.starters}
-            for sysid, path in self._paths().items():
-                state.radio[str(sysid)].beats = path.beats
-            if host.hub is not None and state.mavlink is not None:
-                _write_mavlink(host.hub, state.mavlink)
+            made.mavlink.hub = hub
+            made.mavlink.vehicles = {str(sysid): vehicle for sysid, vehicle in hub.vehicles.items()}
+            made.mavlink.writers = {str(sysid): vehicle.writer for sysid, vehicle in hub.vehicles.items()}
+            made.mavlink.packets = {str(sysid): path.packets for sysid, path in self._paths().items()}
+            made.mavlink.streams = {str(sysid): vehicle.streams for sysid, vehicle in hub.vehicles.items()}
 
     def read(self) -> None:
         """Continue from the part of the state that has replaced that of the run; without one, restart."""
         host, state = self.host, self._part()
         if state is None or not state.loaded:
+            host.reboot()
             if state is None:
                 self.add_part(host.sim.engine.world.state)
-            host.reboot()
             return
         host.world.clear()
         with host.bridge.lock:
-            host.bridge.read(state.bridge)
+            host.bridge.resume(state.bridge)
             for vehicle in state.vehicles.values():
-                vehicle.read()
-            for starter in host.starters:
-                starter.resume(*state.starters[starter.sysid])
-            if host.hub is not None and state.mavlink is not None:
-                _read_mavlink(host.hub, state.mavlink)
-            for sysid, path in self._paths().items():
+                vehicle.resume()
+            for path in self._paths().values():
                 path.restart()
-                path.beats = state.radio[str(sysid)].beats
+            if host.hub is not None and state.mavlink is not None:
+                adopt_fields(state.mavlink)
+                for link in host.hub.vehicles.values():
+                    link.resume(max(host.hub.now_us, 0))
+            adopt_fields(state)
+            for path in self._paths().values():
+                path.resume()
 
     def _part(self) -> AutopilotsState | None:
         part: AutopilotsState | None = self.host.sim.engine.world.state.autopilots
         return part
-
-
-def _write_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
-    state.now_us, state.serviced_us = hub.now_us, hub.serviced_us
-    for sysid, vehicle in hub.vehicles.items():
-        numbers = state.vehicles[str(sysid)]
-        numbers.sequence, numbers.texts = vehicle.writer.sequence, vehicle.texts
-        numbers.streams = vehicle.streams.table()
-
-
-def _read_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
-    hub.now_us, hub.serviced_us = state.now_us, state.serviced_us
-    for sysid, vehicle in hub.vehicles.items():
-        numbers = state.vehicles[str(sysid)]
-        vehicle.restart(max(state.now_us, 0))  # peers keep the rates that they have requested
-        vehicle.writer.sequence, vehicle.texts = numbers.sequence, numbers.texts
-        vehicle.streams.resume(numbers.streams)

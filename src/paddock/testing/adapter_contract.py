@@ -290,11 +290,11 @@ def check_blocks(rig: AdapterRig) -> str:
     count = rig.several()
     ids = tuple(range(count, 0, -1))
     together, single = rig.connected(count), rig.connected(count)
-    wanted = blank_actuators(count)
+    commands = blank_actuators(count)
     if rig.motion is not None:
-        wanted[-1] = rig.motion.row  # of vehicle 1
-    together.send_block(ids, wanted)
-    for row, number in zip(wanted, ids, strict=True):
+        commands[-1] = rig.motion.row  # of vehicle 1
+    together.send_block(ids, commands)
+    for row, number in zip(commands, ids, strict=True):
         single.send_actuators(ActuatorCommands(row), number)
     rig.step(together, 5)
     rig.step(single, 5)
@@ -308,8 +308,8 @@ def check_blocks(rig: AdapterRig) -> str:
         together.receive_block(ids, block)
         if not (block == MARK).all():
             rig.fail("receive_block writes into a row without new data: it must stay unchanged")
-    wanted[0, 1] = np.nan
-    rig.refuses("send_block with NaN", lambda: together.send_block(ids, wanted))
+    commands[0, 1] = np.nan
+    rig.refuses("send_block with NaN", lambda: together.send_block(ids, commands))
     return f"{count} rows, as from single calls"
 
 
@@ -349,7 +349,7 @@ def check_threads(rig: AdapterRig) -> str:
         rig.fail("calls from several threads hang")
     if failures:
         rig.fail(f"a call fails while other threads call: {failures[0]}")
-    passed, wanted = adapter.sim_time_us - start, 2 * ROUNDS * rig.step_us
-    if adapter.supports_lockstep and passed != wanted:
-        rig.fail(f"two threads stepped {wanted} us together, but {passed} us have passed: hold self.lock")
+    passed, expected = adapter.sim_time_us - start, 2 * ROUNDS * rig.step_us
+    if adapter.supports_lockstep and passed != expected:
+        rig.fail(f"two threads stepped {expected} us together, but {passed} us have passed: hold self.lock")
     return f"{len(jobs)} threads, {ROUNDS} calls each"

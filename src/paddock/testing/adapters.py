@@ -92,8 +92,8 @@ def check_at_rest(rig: AdapterRig) -> str:
 def _mean(rows: Floats, first: str) -> Floats:
     """Return the mean of three columns, (3,); NaN where nothing was measured."""
     values = rows[:, COLUMN[first] : COLUMN[first] + 3]
-    known = ~np.isnan(values).any(axis=1)
-    return np.asarray(values[known].mean(axis=0)) if known.any() else np.full(3, np.nan)
+    measured = ~np.isnan(values).any(axis=1)
+    return np.asarray(values[measured].mean(axis=0)) if measured.any() else np.full(3, np.nan)
 
 
 def check_capabilities(rig: AdapterRig) -> str:
@@ -117,12 +117,12 @@ def check_news(rig: AdapterRig) -> str:
     adapter = rig.connected()
     rig.step(adapter, 2)
     first = rig.sensors(adapter)
-    kept = first.row.copy()
+    copy = first.row.copy()
     if adapter.supports_lockstep and adapter.receive_sensors(1) is not None:
         rig.fail("receive_sensors delivers the same data twice: return None when there is nothing newer")
     rig.step(adapter, 2)
     second = rig.sensors(adapter)
-    if not np.array_equal(first.row, kept, equal_nan=True):
+    if not np.array_equal(first.row, copy, equal_nan=True):
         rig.fail("a delivered row changed with a later step: return a copy")
     if isnan(second.time_us) or second.time_us <= first.time_us:
         rig.fail(f"time_us went from {first.time_us:.0f} to {second.time_us:.0f} over two steps")

@@ -70,8 +70,8 @@ def check_declarations(rig: RuleRig) -> str:
     check_columns(rig, rule.options, rule.memory)
     if missing := [column.name for column in columns_of(rule.memory) if column.default is None]:
         rig.fail(f"column {rule.memory.__name__}.{missing[0]} has no default")
-    if taken := {"path", "target"} & set(fields(rule.options)):
-        rig.fail(f"the option {min(taken)!r} has a meaning of its own: rename it")
+    if clashing := {"path", "target"} & set(fields(rule.options)):
+        rig.fail(f"the option {min(clashing)!r} has a meaning of its own: rename it")
     if rule.neighbours is not None and "radius" not in fields(rule.options):
         rig.fail("a behaviour with neighbours needs an option 'radius' (m)")
     check_functions(rule)

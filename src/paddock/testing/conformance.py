@@ -326,8 +326,8 @@ def _branch(function: types.FunctionType, instruction: dis.Instruction) -> str:
         "CONTAINS_OP",
     ):
         return "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"
-    known = {**vars(builtins), **function.__globals__} if instruction.opname == "LOAD_GLOBAL" else {}
-    value = known.get(instruction.argval)
+    names = {**vars(builtins), **function.__globals__} if instruction.opname == "LOAD_GLOBAL" else {}
+    value = names.get(instruction.argval)
     own = isinstance(value, types.FunctionType) or value is math.sqrt or hasattr(value, "_fields")
     if own or not callable(value) or value is range:  # a loop is refused where it begins
         return ""

@@ -135,8 +135,8 @@ def check_report(rig: Rig) -> str:
     if spec is None:
         return "none"
     names = rig.model.report_columns
-    if taken := set(names) & {*Pose._fields, *rig.model.telemetry}:
-        rig.fail(f"the report's column {min(taken)!r} is in snapshots already")
+    if clashing := set(names) & {*Pose._fields, *rig.model.telemetry}:
+        rig.fail(f"the report's column {min(clashing)!r} is in snapshots already")
     state, commands = drive(rig, AGENTS)
     _compare(rig, spec, state, commands[0])
     for command in commands:
@@ -285,17 +285,17 @@ def check_guide(rig: Rig) -> str:
     """Check that a desired velocity, half the typical speed in three directions, is reached."""
     yaw = np.full(3, 0.3)
     state = rig.place_at(np.zeros(3), np.zeros(3), 50.0, yaw, 0.0)
-    wanted = yaw + np.array([0.0, 2.1, -2.1])
+    courses = yaw + np.array([0.0, 2.1, -2.1])
     speed = 0.5 * rig.typical_speed
     ahead = np.full(3, 10.0 * speed)
-    desire = Desire(*np.array([speed * np.cos(wanted), speed * np.sin(wanted), np.zeros(3), ahead]))
+    desire = Desire(*np.array([speed * np.cos(courses), speed * np.sin(courses), np.zeros(3), ahead]))
     moved = _guided(rig, state, desire, 15.0, 5.0)
-    fit = (moved[0] * np.cos(wanted) + moved[1] * np.sin(wanted)) / np.maximum(np.hypot(*moved), 1e-9)
+    fit = (moved[0] * np.cos(courses) + moved[1] * np.sin(courses)) / np.maximum(np.hypot(*moved), 1e-9)
     if (np.hypot(*moved) < 0.1 * speed * 5.0).any():
         rig.fail(f"guide() asked for {speed:g} m/s, but it moves only {np.hypot(*moved).min() / 5.0:.3g} m/s")
     if fit.min() < 0.9:
-        rig.fail(f"guide() ends up {np.degrees(np.arccos(fit.min())):.0f} degrees off the wanted direction")
-    return f"within {np.degrees(np.arccos(min(1.0, fit.min()))):.1f} degrees of the wanted direction"
+        rig.fail(f"guide() ends up {np.degrees(np.arccos(fit.min())):.0f} degrees off the desired direction")
+    return f"within {np.degrees(np.arccos(min(1.0, fit.min()))):.1f} degrees of the desired direction"
 
 
 def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float) -> Floats:

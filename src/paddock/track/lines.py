@@ -195,14 +195,14 @@ def resampled(points: Floats, goal: float) -> Floats:
     scale, many = goal / length, max(8, int(goal + 0.5))
     step = length / many
     points_out = empty((many, 2))
-    k, passed, here = 0, 0.0, gap(points, 0, 1 % count)
+    k, passed, segment = 0, 0.0, gap(points, 0, 1 % count)
     for i in range(many):
         at = i * step
-        while k < count - 1 and passed + here < at:
-            passed += here
+        while k < count - 1 and passed + segment < at:
+            passed += segment
             k += 1
-            here = gap(points, k, (k + 1) % count)
-        share = minimum((at - passed) / maximum(here, 1e-12), 1.0)
+            segment = gap(points, k, (k + 1) % count)
+        share = minimum((at - passed) / maximum(segment, 1e-12), 1.0)
         after = (k + 1) % count
         for c in range(2):
             points_out[i, c] = scale * (points[k, c] + share * (points[after, c] - points[k, c]))

@@ -47,12 +47,12 @@ def order_cones(
     `names` describe the cones in errors.
     """
     used = np.flatnonzero(sides != NEITHER)
-    known = [int(np.count_nonzero(sides == side)) for side in (LEFT, RIGHT)]
+    counts = [int(np.count_nonzero(sides == side)) for side in (LEFT, RIGHT)]
     for side, colour in ((LEFT, "blue"), (RIGHT, "yellow")):
-        if known[side] < 2 and (known[1 - side] >= 2 or np.count_nonzero(sides == EITHER) < 4):
+        if counts[side] < 2 and (counts[1 - side] >= 2 or np.count_nonzero(sides == EITHER) < 4):
             boundary = f"the {_SIDES[side]} boundary"
             raise TrackShapeError(
-                f"{boundary} has {known[side]} cones: a track has two boundaries, {colour} is the {_SIDES[side]} one"
+                f"{boundary} has {counts[side]} cones: a track has two boundaries, {colour} is the {_SIDES[side]} one"
             )
     walk = _Walk(cones[used], sides[used].copy(), [names[k] for k in used])
     ordered = walk.from_start(*start)

@@ -107,14 +107,14 @@ def check_log(log: Floats, cars: int, cones: Iterable[int], now: float) -> None:
     if not isinstance(log, np.ndarray) or log.dtype != np.float64 or log.shape[:-1] != (COLUMNS,):
         raise PaddockError(f"the saved race log is not an array of {COLUMNS} columns")
     kind, car, time, lap, number, value = log
-    known = np.array(sorted(cones), np.float64)
+    touched = np.array(sorted(cones), np.float64)
     whole = (log[[0, 1, 3, 4]] == np.floor(log[[0, 1, 3, 4]])).all()
     valid = (
         bool(whole)
         and bool(((kind >= 0) & (kind < len(KINDS)) & (car >= 0) & (car < cars)).all())
         and bool(((time >= 0.0) & (time <= now) & (lap >= 0.0) & (lap <= 1e9)).all())
         and bool(((value >= 0.0) & (value <= 1e12)).all())
-        and bool(np.isin(number[kind == CONE_HIT], known).all())
+        and bool(np.isin(number[kind == CONE_HIT], touched).all())
         and bool(((number >= 0) & ((number < len(REASONS)) | (kind != DNF))).all())
     )
     if not valid:

@@ -35,8 +35,8 @@ def skidpad_file() -> TrackFile:
     sine, cosine = arrays.sin(angle), arrays.cos(angle)
     for side, inner, outer in ((-1.0, "yellow", "blue"), (1.0, "blue", "yellow")):  # the right circle first
         middle = side * 0.5 * CENTRES
-        for colour, radius, kept in ((inner, 0.5 * INNER, PLACES), (outer, 0.5 * OUTER, OUTER_CONES)):
-            away = np.argsort(side * sine, kind="stable")[::-1][:kept]  # those farthest from the lane
+        for colour, radius, places in ((inner, 0.5 * INNER, PLACES), (outer, 0.5 * OUTER, OUTER_CONES)):
+            away = np.argsort(side * sine, kind="stable")[::-1][:places]  # those farthest from the lane
             cones += [
                 Cone(colour, float(radius * cosine[k]), float(middle + radius * sine[k])) for k in sorted(away.tolist())
             ]

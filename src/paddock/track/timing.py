@@ -85,12 +85,22 @@ class TimedCourse(NamedTuple):
     cones: Floats  # (c, 3) m: x, y, radius of the base, of cones that are not bodies of their own
 
 
+class TimedPoint(NamedTuple):
+    """The foremost point of a car: position (m) and velocity (m/s)."""
+
+    x: float
+    y: float
+    vx: float
+    vy: float
+
+
 class TimingLimits(NamedTuple):
-    """Limits of the rules that `detect_events` checks; infinite where there is no such rule."""
+    """Limits of the rules that `detect_events` checks, infinite where there is no such rule, and the tick."""
 
     stop_distance: float  # m
     time_limit: float  # s after the start
     start_limit: float  # s of simulation time
+    dt: float  # s: length of a tick
 
 
 def crossing(d0: float, d1: float, v0: float, v1: float) -> float:
@@ -151,9 +161,16 @@ def is_outside(x: float, y: float, c: TimedCourse, k: int, reach: int) -> bool:
     return bool(offset > left or offset < -right)
 
 
-def all_outside(
-    x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: TimedCourse, k: int, cell: float
-) -> bool:
+class CarPose(NamedTuple):
+    """Where a car is in the plane: position (m), cosine and sine of its heading."""
+
+    x: float
+    y: float
+    cos: float
+    sin: float
+
+
+def all_outside(at: CarPose, shape: Any, i: int, c: TimedCourse, k: int, cell: float) -> bool:
     """Return whether all four wheels of a car are outside the boundaries."""
     for wheel in range(4):
         side = 1.0 if wheel % 2 == 0 else -1.0
@@ -162,7 +179,8 @@ def all_outside(
         else:
             ahead, left = -shape[REAR, i], side * shape[REAR_TRACK, i]
         reach = int((absolute(ahead) + absolute(left) + shape[NOSE, i]) / cell) + 3
-        if not is_outside(x + ahead * cos - left * sin, y + ahead * sin + left * cos, c, k, reach):
+        x, y = at.x + ahead * at.cos - left * at.sin, at.y + ahead * at.sin + left * at.cos
+        if not is_outside(x, y, c, k, reach):
             return False
     return True
 
@@ -176,10 +194,10 @@ def add_event(rows: Any, count: int, kind: int, car: int, number: int, share: fl
 def update_progress(px: float, py: float, table: Any, i: int, c: TimedCourse, cell: float) -> tuple[int, float]:
     """Locate the foremost point of a car on the middle line; return the segment and the share of it."""
     segments, length = c.points.shape[0] if c.closed else c.points.shape[0] - 1, c.along[c.along.shape[0] - 1]
-    known = table[KNOWN, i] > 0.0
-    lost = not known
+    followed = table[KNOWN, i] > 0.0
+    lost = not followed
     k, t = int(table[SEGMENT, i]), 0.0
-    if known:
+    if followed:
         moved = absolute(px - table[X, i]) + absolute(py - table[Y, i])
         window = min(int((REACH + moved) / cell) + 2, segments // 2)
         k, t = segment_near(px, py, c.points, k - window, 2 * window + 1, c.closed)
@@ -189,25 +207,24 @@ def update_progress(px: float, py: float, table: Any, i: int, c: TimedCourse, ce
         k, t = nearest_segment(px, py, c.points, c.blocks, c.closed)
     along = c.along[k] + t * (c.along[k + 1] - c.along[k]) - c.line
     if c.closed:
-        before = table[PROGRESS, i] if known else initial_progress(along, length)
+        before = table[PROGRESS, i] if followed else initial_progress(along, length)
         along = along + length * nearest((before - along) / length)
     table[SEGMENT, i], table[PROGRESS, i] = k, along
     return k, t
 
 
 def detect_crossings(
-    px: float, py: float, vx: float, vy: float, table: Any, i: int, half: float, c: TimedCourse, dt: float,
-    rows: Any, count: int,
-) -> int:  # fmt: skip
+    p: TimedPoint, table: Any, i: int, half: float, c: TimedCourse, dt: float, rows: Any, count: int
+) -> int:
     """Add the gates that a car of half that width (m) has crossed since the last tick."""
     ox, oy = table[X, i], table[Y, i]
-    hx, hy, gx, gy = dt * table[VX, i], dt * table[VY, i], dt * vx, dt * vy
+    hx, hy, gx, gy = dt * table[VX, i], dt * table[VY, i], dt * p.vx, dt * p.vy
     for g in range(c.gates.shape[0]):
         lx, ly, ux, uy, width = c.gates[g, 0], c.gates[g, 1], c.gates[g, 2], c.gates[g, 3], c.gates[g, 4]
-        d0, d1 = (ox - lx) * -uy + (oy - ly) * ux, (px - lx) * -uy + (py - ly) * ux
+        d0, d1 = (ox - lx) * -uy + (oy - ly) * ux, (p.x - lx) * -uy + (p.y - ly) * ux
         if d0 < 0.0 <= d1:
             share = crossing(d0, d1, hx * -uy + hy * ux, gx * -uy + gy * ux)
-            at_x, at_y = interpolate(ox, px, hx, gx, share), interpolate(oy, py, hy, gy, share)
+            at_x, at_y = interpolate(ox, p.x, hx, gx, share), interpolate(oy, p.y, hy, gy, share)
             across = (at_x - lx) * ux + (at_y - ly) * uy
             if -half <= across <= width + half:
                 count = add_event(rows, count, CROSSED, i, g, share)
@@ -239,25 +256,20 @@ def check_limits(table: Any, i: int, limits: TimingLimits, time: float, rows: An
     return count
 
 
-def detect_leaving(
-    x: float, y: float, cos: float, sin: float, table: Any, shape: Any, i: int, c: TimedCourse, k: int, t: float,
-    cell: float, rows: Any, count: int,
-) -> int:  # fmt: skip
-    """Add a car whose last wheel has left the track; most are far from the boundaries."""
-    far = absolute(lateral_offset(x, y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
+def detect_leaving(at: CarPose, table: Any, shape: Any, i: int, c: TimedCourse, k: int, t: float, cell: float) -> bool:
+    """Return whether the last wheel of a car has left the track in this tick; most are far from the boundaries."""
+    far = absolute(lateral_offset(at.x, at.y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
     inside = far + shape[FRONT_TRACK, i] < c.left_width[k] and far + shape[FRONT_TRACK, i] < c.right_width[k]
-    out = not inside and all_outside(x, y, cos, sin, shape, i, c, k, cell)
-    if out and table[OUTSIDE, i] == 0.0:
-        count = add_event(rows, count, LEFT_TRACK, i, 0, 1.0)
+    out = not inside and all_outside(at, shape, i, c, k, cell)
+    left = out and table[OUTSIDE, i] == 0.0
     table[OUTSIDE, i] = 1.0 if out else 0.0
-    return count
+    return bool(left)
 
 
-def detect_cone_contacts(
-    x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: TimedCourse, hit: Any, rows: Any, count: int
-) -> int:
+def detect_cone_contacts(at: CarPose, shape: Any, i: int, c: TimedCourse, hit: Any, rows: Any, count: int) -> int:
     """Add the cones under the outline of a car that were not touched before."""
-    bx, by = x + shape[CENTRE, i] * cos, y + shape[CENTRE, i] * sin
+    cos, sin = at.cos, at.sin
+    bx, by = at.x + shape[CENTRE, i] * cos, at.y + shape[CENTRE, i] * sin
     half_length, half_width = shape[HALF_LENGTH, i], shape[HALF_WIDTH, i]
     radius = half_length + half_width
     for j in range(c.cones.shape[0]):
@@ -273,17 +285,9 @@ def detect_cone_contacts(
 
 
 def detect_events(
-    poses: Any,
-    shape: Any,
-    table: Any,
-    c: TimedCourse,
-    limits: TimingLimits,
-    hit: Any,
-    time: float,
-    dt: float,
-    rows: Any,
+    poses: Any, shape: Any, table: Any, c: TimedCourse, limits: TimingLimits, hit: Any, time: float, rows: Any
 ) -> int:
-    """Follow all cars from the last tick to this one; return the number of events in `rows`.
+    """Follow all cars from the last tick to this one, at `time` (s); return the number of events in `rows`.
 
     `poses` (13, n) have the rows of Pose, NaN for cars that are not there; `hit` (c,) marks cones that were touched.
     """
@@ -305,17 +309,17 @@ def detect_events(
         else:
             cos, sin = 1.0, 0.0
         nose = table[POINT, i]
-        px, py = x + nose * cos, y + nose * sin
         vx, vy = poses[7, i] - poses[12, i] * nose * sin, poses[8, i] + poses[12, i] * nose * cos
-        k, t = update_progress(px, py, table, i, c, cell)
+        at, p = CarPose(x, y, cos, sin), TimedPoint(x + nose * cos, y + nose * sin, vx, vy)
+        k, t = update_progress(p.x, p.y, table, i, c, cell)
         if table[KNOWN, i] > 0.0:
-            count = detect_crossings(px, py, vx, vy, table, i, shape[HALF_WIDTH, i], c, dt, rows, count)
-            accumulate_turns(px, py, table, i, c)
-        table[X, i], table[Y, i], table[VX, i], table[VY, i], table[KNOWN, i] = px, py, vx, vy, 1.0
-        if status == RUNNING:
-            count = detect_leaving(x, y, cos, sin, table, shape, i, c, k, t, cell, rows, count)
+            count = detect_crossings(p, table, i, shape[HALF_WIDTH, i], c, limits.dt, rows, count)
+            accumulate_turns(p.x, p.y, table, i, c)
+        table[X, i], table[Y, i], table[VX, i], table[VY, i], table[KNOWN, i] = p.x, p.y, p.vx, p.vy, 1.0
+        if status == RUNNING and detect_leaving(at, table, shape, i, c, k, t, cell):
+            count = add_event(rows, count, LEFT_TRACK, i, 0, 1.0)
         count = check_limits(table, i, limits, time, rows, count)
-        count = detect_cone_contacts(x, y, cos, sin, shape, i, c, hit, rows, count)
+        count = detect_cone_contacts(at, shape, i, c, hit, rows, count)
     return count
 
 
@@ -388,12 +392,12 @@ def shapes_of(body: Any, parameters: Any, n: int) -> Floats:
         shape[HALF_LENGTH], shape[CENTRE] = outline.half_length, outline.centre_x
         shape[REAR] = outline.half_length - outline.centre_x
         shape[[HALF_WIDTH, FRONT_TRACK, REAR_TRACK]] = outline.half_width
-    known = parameters._asdict()
+    values = parameters._asdict()
     axles = (FRONT, "cg_to_front", 1.0), (REAR, "cg_to_rear", 1.0)
     tracks = (FRONT_TRACK, "track_front", 0.5), (REAR_TRACK, "track_rear", 0.5)
     for row, name, share in (*axles, *tracks):
-        if name in known:
-            shape[row] = share * np.asarray(known[name])
+        if name in values:
+            shape[row] = share * np.asarray(values[name])
     return shape
 
 

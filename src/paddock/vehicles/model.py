@@ -185,14 +185,14 @@ class VehicleModel:
         if not 0.0 < self.dt_max < inf:
             where = f"{users_place()}: ".removeprefix(": ")
             raise CodeError(f"{where}VehicleModel.dt_max must be a time in s above 0, not {self.dt_max:g}")
-        for what, names, known in (
+        for what, names, fields in (
             ("telemetry", self.telemetry, self.state),
             ("steady", self.steady, self.command),
             ("crash_gap", (self.crash_gap,) if self.crash_gap else (), self.parameters),
         ):
             for name in names:
-                if name not in column_index(known):
-                    raise unknown_name(f"{what} column", name, column_index(known), users_place())
+                if name not in column_index(fields):
+                    raise unknown_name(f"{what} column", name, column_index(fields), users_place())
 
     def fitted(self, chosen: Mapping[str, str | Callable[..., Any] | PartFile | PartFunction]) -> "VehicleModel":
         """Return the model with other subsystems: for each a choice's name, a dotted path, a function, or a file."""
@@ -231,9 +231,9 @@ class VehicleModel:
         self, function: Callable[..., Any], what: str, defaults: Mapping[str, float], memory: Mapping[str, float]
     ) -> "VehicleModel":
         """Return the model with a function between its commands and its step."""
-        taken = dict.fromkeys(self.report_columns)
+        columns = dict.fromkeys(self.report_columns)
         types = self.state, self.command, self.parameters
-        fitted = checked_actuators(function, *types, taken, what, defaults, memory)
+        fitted = checked_actuators(function, *types, columns, what, defaults, memory)
         own = actuated_model(self.state, self.step, self.place, self.report, fitted, tuple(memory.items()))
         others = {name: part for name, part in self.subsystems.items() if part is not ACTUATORS}
         telemetry = (*self.telemetry, *memory)

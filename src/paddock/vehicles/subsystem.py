@@ -35,15 +35,17 @@ def checked_part(
 
 
 def checked_arguments(
-    function: Callable[..., Any], wanted: Sequence[str], what: str, defaults: Mapping[str, float]
+    function: Callable[..., Any], names: Sequence[str], what: str, defaults: Mapping[str, float]
 ) -> Callable[..., Any]:
-    """Return a function that takes the `wanted` arguments and has no branches, with its own parameters `defaults`."""
+    """Return a function that takes the `names` arguments and has no branches, with its own parameters `defaults`."""
     assert isinstance(function, FunctionType)
-    taken = signature(function).parameters
-    own = list(taken.values())[len(wanted) :]
-    if len(taken) < len(wanted) or any(argument.default is Parameter.empty for argument in own):
-        further = "; further arguments need defaults" if len(taken) > len(wanted) else ""
-        raise PaddockError(f"{what}: {function.__name__}({', '.join(taken)}) must take ({', '.join(wanted)}){further}")
+    arguments = signature(function).parameters
+    own = list(arguments.values())[len(names) :]
+    if len(arguments) < len(names) or any(argument.default is Parameter.empty for argument in own):
+        further = "; further arguments need defaults" if len(arguments) > len(names) else ""
+        raise PaddockError(
+            f"{what}: {function.__name__}({', '.join(arguments)}) must take ({', '.join(names)}){further}"
+        )
     for argument in own:
         if not isinstance(argument.default, NUMBERS) or isinstance(argument.default, bool):
             where = f"{what}: {function.__name__}()"
@@ -67,8 +69,8 @@ def _with_defaults(function: FunctionType, chosen: tuple[tuple[str, float], ...]
     ]
     defaults = tuple(values.get(parameter.name, parameter.default) for parameter in placed)
     twin = FunctionType(function.__code__, function.__globals__, function.__name__, defaults)
-    kept = function.__kwdefaults__ or {}
-    twin.__kwdefaults__ = {name: values.get(name, value) for name, value in kept.items()} or None
+    keyword_defaults = function.__kwdefaults__ or {}
+    twin.__kwdefaults__ = {name: values.get(name, value) for name, value in keyword_defaults.items()} or None
     twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
     twin.__annotations__ = dict(function.__annotations__)
     twin.__dict__.update(function.__dict__)
@@ -195,9 +197,9 @@ def checked_actuators(
     parts = (result,) if not memory else tuple(result) if type(result) is tuple else ()
     if len(parts) != 1 + len(memory) or not isinstance(parts[0], command) or not all(map(_is_number, parts[1:])):
         code = fitted.__code__
-        wanted = ", ".join([command.__name__, *memory])
+        expected = ", ".join([command.__name__, *memory])
         where = code_place(code.co_filename, code.co_firstlineno)
-        raise CodeError(f"{where}: {code.co_name}() must return ({wanted}) as {what}, not {result!r:.100}")
+        raise CodeError(f"{where}: {code.co_name}() must return ({expected}) as {what}, not {result!r:.100}")
     return fitted
 
 
@@ -206,9 +208,9 @@ def extended(state: Any, memory: tuple[tuple[str, float], ...]) -> type:
     """Return the state with a column for each value of a memory; its default is the value at the start."""
     own = {name: Annotated[float, Column("", "memory of the actuators")] for name, _ in memory}
     defaults = state._field_defaults | {name: float(value) for name, value in memory}
-    made = named_tuple(state.__name__, get_type_hints(state, include_extras=True) | own, defaults)
-    made.__module__, made.__qualname__ = state.__module__, state.__qualname__
-    return made  # type: ignore[no-any-return]
+    extended = named_tuple(state.__name__, get_type_hints(state, include_extras=True) | own, defaults)
+    extended.__module__, extended.__qualname__ = state.__module__, state.__qualname__
+    return extended  # type: ignore[no-any-return]
 
 
 @cache

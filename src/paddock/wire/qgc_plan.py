@@ -160,9 +160,9 @@ def _check_keys(doc: Document, part: Mapping[str, Any], path: KeyPath, kind: str
             doc.refuse((*path, key), f"{kind}: {key} must be a {wanted}, not {shown(value)}")
 
 
-def _check_version(doc: Document, part: Mapping[str, Any], path: KeyPath, known: int, kind: str) -> None:
-    if part.get("version") != known:
-        doc.refuse((*path, "version"), f"expected {kind} version {known}, not {part.get('version')!r}")
+def _check_version(doc: Document, part: Mapping[str, Any], path: KeyPath, version: int, kind: str) -> None:
+    if part.get("version") != version:
+        doc.refuse((*path, "version"), f"expected {kind} version {version}, not {part.get('version')!r}")
 
 
 def _speed(doc: Document, mission: Mapping[str, Any], key: str) -> float | None:

@@ -25,18 +25,19 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from dataclasses import field as dataclass_field
-from functools import cache
+from functools import partial
 from math import inf, isnan
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast, dataclass_transform, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, cast, dataclass_transform
 
 import numpy as np
+from annotated_types import Len
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError, printable
-from paddock.world.archive import typed
 from paddock.world.columns import FARTHEST, Column, columns_of, defaults_of
+from paddock.world.records import fields_from_tree, fields_to_tree, from_tree, to_tree
 
 VEHICLE, RADIO, LINK = "vehicle", "radio", "link"
 LARGEST_VALUE = 1e18  # of a float without other limits
@@ -331,59 +332,73 @@ def _bytes(saved: Any, slot: Slot) -> bytes:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowsLeaf(Leaf):
-    """Records of one class (a NamedTuple or dataclass) in a list, or by key in a dict, saved in the order of keys."""
+class RecordLeaf(Leaf):
+    """Plain objects of a declared type: `records.py` says how they are saved."""
 
-    record: Any
-    key: Any = None  # the type of the keys: int, str or a tuple; None: a list
-    longest: int | None = None
-    keeps_last: bool = False  # a deque that discards the oldest beyond `longest`
+    hint: Any
+    make: Callable[[], Any]
+    ascending: bool = False  # a mapping whose order does not matter: it is saved in the order of its keys
 
     def new(self, sizes: Mapping[str, Any]) -> Any:
         """Return the value of a fresh part."""
-        if self.key is not None:
-            return {}
-        return deque(maxlen=self.longest) if self.keeps_last else []
+        return self.make()
 
     def write(self, value: Any) -> Any:
         """Return plain values."""
-        if self.key is not None:
-            return [[key, _values(value[key])] for key in sorted(value)]
-        return [_values(record) for record in value]
+        return to_tree(self.hint, {key: value[key] for key in sorted(value)} if self.ascending else value, "the state")
 
     def read(self, saved: Any, slot: Slot, bounds: Bounds) -> Any:
         """Return the checked value."""
-        row, make = _row_type(self.record)
-        kind: Any = list[row] if self.key is None else list[tuple[self.key, row]]  # type: ignore[valid-type,name-defined]
-        try:
-            values = typed(kind, saved, slot.path)
-        except PaddockError as error:
-            raise InvalidValueError(str(error)) from None
-        if self.longest is not None and len(values) > self.longest:
-            raise slot.refused(f"has {len(values)} entries, more than {self.longest}")
-        if self.key is None:
-            made = map(make, values)
-            return deque(made, self.longest) if self.keeps_last else list(made)
-        entries = {key: make(values) for key, values in values}
-        if len(entries) != len(values):
-            raise slot.refused("has a key twice")
-        return entries
+        return from_tree(self.hint, saved, slot.path)
 
 
-def _values(record: Any) -> Any:
-    if isinstance(record, tuple):
-        return list(record)
-    return list(vars(record).values()) if is_dataclass(record) else record
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FieldsLeaf(Leaf):
+    """The fields of an object that exists as long as the run, or of several by name; `LoadedFields` after a load."""
+
+    many: bool
+
+    def new(self, sizes: Mapping[str, Any]) -> Any:
+        """Return the value of a fresh part, until the objects are set."""
+        return {} if self.many else None
+
+    def write(self, value: Any) -> Any:
+        """Return plain values."""
+        if self.many:
+            return {name: fields_to_tree(owner, "the state") for name, owner in value.items()}
+        return fields_to_tree(value, "the state")
+
+    def read(self, saved: Any, slot: Slot, bounds: Bounds) -> Any:
+        """Return the checked fields."""
+        value = slot.get()
+        if not self.many:
+            return LoadedFields(value, fields_from_tree(value, saved, slot.path))
+        if not isinstance(saved, dict) or saved.keys() != value.keys():
+            raise slot.refused("does not have the names of this run")
+        return {
+            name: LoadedFields(owner, fields_from_tree(owner, saved[name], f"{slot.path}.{name}"))
+            for name, owner in value.items()
+        }
 
 
-@cache
-def _row_type(record: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return the type of the values of a record, and the function that makes it of them."""
-    if not (isinstance(record, type) and (is_dataclass(record) or hasattr(record, "_fields"))):
-        return record, lambda value: value
-    hints = get_type_hints(record, include_extras=True)
-    names = record._fields if hasattr(record, "_fields") else [entry.name for entry in fields(cast(Any, record))]
-    return tuple[*(hints[name] for name in names)], lambda values: record(*values)  # type: ignore[misc]
+class LoadedFields(NamedTuple):
+    """New values for the fields of an object."""
+
+    owner: Any
+    values: dict[str, Any]
+
+    def adopt(self) -> Any:
+        """Return the object, which has them now."""
+        vars(self.owner).update(self.values)
+        return self.owner
+
+
+def adopt_fields(part: Part) -> None:
+    """Let objects that exist as long as the run have the fields that were loaded."""
+    for name in (name for name, leaf in part.leaves.items() if isinstance(leaf, FieldsLeaf)):
+        value = getattr(part, name)
+        adopted = {key: each.adopt() for key, each in value.items()} if isinstance(value, dict) else value.adopt()
+        setattr(part, name, adopted)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -470,17 +485,29 @@ def blob(*axes: str, hashed: bool = False, settled: bool = False) -> Any:
     return _declared(BlobLeaf(axes=axes, hashed=hashed, settled=settled))
 
 
+def record(hint: Any, make: Callable[[], Any], **scopes: bool) -> Any:
+    """Declare plain objects of a type, see `records.py`; `make`: a fresh one."""
+    return _declared(RecordLeaf(hint=hint, make=make, **cast(Any, scopes)))
+
+
 def rows(record: Any, longest: int | None = None, keeps_last: bool = False, **scopes: bool) -> Any:
-    """Declare a list of records of a NamedTuple or dataclass, whose annotations are checked (`Annotated[int, Ge(0)]`).
+    """Declare a list of records or values of a type; keeps_last: a deque of the last `longest`."""
+    kind: Any = deque[record] if keeps_last else list[record]
+    made = partial(deque[Any], maxlen=longest) if keeps_last else list
+    hint = kind if longest is None else Annotated[kind, Len(0, longest)]
+    return _declared(RecordLeaf(hint=hint, make=cast(Any, made), **cast(Any, scopes)))
 
-    keeps_last: a deque of the last `longest` records.
+
+def mapping(key: Any, record: Any, **scopes: bool) -> Any:
+    """Declare records, or values of a type, by key (int for vehicle ids, str for names), in any order."""
+    return _declared(RecordLeaf(hint=dict[key, record], make=dict, ascending=True, **cast(Any, scopes)))
+
+
+def fields_of(many: bool = False, **scopes: bool) -> Any:
+    """Declare the fields of an object that exists as long as the run, or of `many` by name; the objects are assigned
+    before the run begins.
     """
-    return _declared(RowsLeaf(record=record, longest=longest, keeps_last=keeps_last, **cast(Any, scopes)))
-
-
-def mapping(key: Any, record: Any, longest: int | None = None, **scopes: bool) -> Any:
-    """Declare records, or values of a type, by key (int for vehicle ids, str for names)."""
-    return _declared(RowsLeaf(record=record, key=key, longest=longest, **cast(Any, scopes)))
+    return _declared(FieldsLeaf(many=many, **cast(Any, scopes)))
 
 
 def plain(
@@ -511,7 +538,7 @@ def _declared(leaf: Leaf) -> Any:
 
 @dataclass_transform(
     kw_only_default=True,
-    field_specifiers=(array, count, value, flag, text, blob, rows, mapping, plain, tables, child, children),
+    field_specifiers=(array, count, value, flag, text, blob, record, rows, mapping, fields_of, tables, child, children),
 )
 def part(cls: type[P]) -> type[P]:
     """Make a class of declared fields a part of the state."""

@@ -1,7 +1,7 @@
 """The world: clock, environment, fleets and vehicle ids.
 
 `world.state` is the only reference to the state of the run: stages read `world.state.events` when they run, and keep no
-arrays. `replace` swaps it and counts an epoch. What can be computed from the state (grids, rosters, indices) belongs to
+arrays. `swap` replaces it and counts an epoch. What can be computed from the state (grids, rosters, indices) belongs to
 a `version`, and is computed again when that changes.
 """
 
@@ -142,7 +142,7 @@ class World:
         self.clock = Clock(rate)  # the same object in each state
         self.scenery = scenery  # uneven ground and static obstacles
         self.track = track  # the race track (paddock.track.Track), None without one
-        self.epoch = 0  # +1 when the state is replaced
+        self.epoch = 0  # +1 when the state is replaced, or its rows are permuted
         self.state = self.new_state(environment, seed)
         self._index_of: tuple[Any, ...] = (None,)  # version of the index
         self._index = IdIndex(())
@@ -151,17 +151,12 @@ class World:
         """Return the state of a run without vehicles at tick 0; `environment` has the values of Environment."""
         return started(fresh(WorldState, environment=Environment), self.clock, environment, seed)
 
-    def replace(self, state: WorldState) -> None:
-        """Replace the state; its clock has the same rate."""
-        self.clock.tick = state.clock.tick
-        state.clock = self.clock
-        self.state = state
+    def swap(self, other: "World") -> None:
+        """Take the state of another world of the same rate, and its scenery; that one must not be used any longer."""
+        self.clock.tick = other.clock.tick
+        other.state.clock = self.clock
+        self.state, self.scenery, self.track = other.state, other.scenery, other.track
         self.epoch += 1
-
-    def adopt(self, other: "World") -> None:
-        """Take the state of another world, which must not be used any longer, and the scenery of its sensors."""
-        self.replace(other.state)
-        self.scenery, self.track = other.scenery, other.track
 
     @property
     def version(self) -> tuple[int, int]:

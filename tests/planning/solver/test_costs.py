@@ -17,7 +17,7 @@ from paddock.planning.geometry.shapes import InfeasibleError, LineShape, PointSh
 from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone, blocked_by
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.qgc_missions import to_plans
+from paddock.planning.qgc_missions import to_plan
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import MethodResult
 from paddock.planning.solver.methods.annealing import Schedule, polished, row_cost
@@ -178,7 +178,7 @@ def test_a_task_under_or_over_a_zone_is_reached_at_its_height(z: float, wind: tu
     assert max(slopes) <= 0.2 + 1e-9
     mission = {"base": [0, 0, 0], "tasks": [{"point": {"at": [2000, 0]}}]}
     origin = Origin(47.0, 8.0, 400.0)
-    (text,) = to_plans([("p", plan.routes[0].path.points(5.0))], mission, origin).values()
+    text = to_plan(plan.routes[0].path.points(5.0), mission, origin, (0.0, 0.0, 0.0))
     items = [item["params"][4:7] for item in text["mission"]["items"] if item["command"] == 16]
     flown = np.column_stack([to_local([item[:2] for item in items], origin), [item[2] for item in items]])
     for first, other in pairwise(flown):

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import paddock
+from paddock.serve.link import HubConnection
 from paddock.wire.stream.frames import JsonLine, Splitter, StreamFrame
 
 RED = {"name": "red", "id": 7, "model": "car.kinematic", "pose": [3, 4, 0.5]}
@@ -36,13 +38,8 @@ class Renderer:
         self.port = self.listener.getsockname()[1]
 
     def accept(self) -> None:
-        """Accept a connection; again if it is closed before anything is sent, because the hub dials again then."""
-        while True:
-            self.socket, _ = self.listener.accept()
-            self.socket.settimeout(20)
-            if self.socket.recv(1, socket.MSG_PEEK):
-                break
-            self.socket.close()
+        self.socket, _ = self.listener.accept()
+        self.socket.settimeout(20)
         self.splitter = Splitter(1 << 20, 1 << 20)
         self.inbox: list[StreamFrame | JsonLine] = []
 
@@ -132,6 +129,29 @@ def test_tick_frames_for_a_renderer_that_wants_them(serve: Callable[..., Any], r
     assert isinstance(frame, StreamFrame)
     x, y, _ = struct.unpack("<3f", frame.payload[4 + 2 * 32 + 4 : 4 + 2 * 32 + 16])  # pair, then red
     assert (x, y) == (4.0, 3.0)  # north, east
+
+
+def test_a_running_simulation_has_a_roster_for_a_hub_that_is_not_ready(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub dials as soon as it has started; the simulation publishes to it once every endpoint is open."""
+    calls: list[dict[str, Any]] = []
+    wait_ready = HubConnection.wait_ready
+
+    def wait_for_roster(hub: HubConnection, timeout: float) -> dict[str, Any]:
+        renderer.accept()
+        calls.append(renderer.line())
+        return wait_ready(hub, timeout)
+
+    monkeypatch.setattr(HubConnection, "wait_ready", wait_for_roster)
+    dial = {"to": f"127.0.0.1:{renderer.port}", "kinds": ["positions"]}
+    with (
+        paddock.load(SCENARIO) as sim,
+        sim.clock.running(),
+        paddock.share(sim, lambda line: None, stream={"port": 0, "dial": [dial]}),
+    ):
+        assert sorted(robot["id"] for robot in calls[0]["params"]["robots"]) == [7, 10, 11]
+        assert len(_ids(_positions(renderer))) == 3
 
 
 def test_after_the_hub_is_killed_clients_find_it_on_the_same_port(

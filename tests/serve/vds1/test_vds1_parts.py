@@ -163,11 +163,11 @@ def test_silent_clients_are_removed_after_two_seconds() -> None:
     clients = Senders(most=2, rate=100)
     ann, bob, eve = (("127.0.0.1", port) for port in (1, 2, 3))
     assert clients.receive(ann, HELLO, 0.0) and clients.receive(bob, HELLO, 1.0)
-    assert clients.receive(eve, HELLO, 1.5) is None and len(clients.known) == 2
+    assert clients.receive(eve, HELLO, 1.5) is None and len(clients.subscribers) == 2
     assert clients.forget(2.0) == 0 and clients.forget(2.5) == 1
-    assert list(clients.known) == [bob]
+    assert list(clients.subscribers) == [bob]
     assert clients.receive(eve, HELLO, 2.6) and clients.receive(ann, HELLO, 3.5)  # bob is forgotten for ann
-    assert list(clients.known) == [eve, ann]
+    assert list(clients.subscribers) == [eve, ann]
 
 
 def test_the_rate_of_a_client_is_limited() -> None:
@@ -181,15 +181,15 @@ def test_senders_elsewhere_subscribe_with_the_cookie_of_their_address() -> None:
     clients = Senders(most=2, rate=100)
     ann, eve = ("192.0.2.7", 4000), ("192.0.2.7", 4001)
     assert clients.receive(("127.0.0.1", 1), HELLO, 0.0) and clients.receive(("::ffff:127.0.0.1", 2, 0, 0), HELLO, 0.0)
-    assert len(clients.known) == 2 and clients.forget(3.0) == 2
+    assert len(clients.subscribers) == 2 and clients.forget(3.0) == 2
     cookie = clients.cookies.fresh(ann, 4.0)
     for message in (HELLO, cookie.echo._replace(vehicle=cookie.vehicle ^ 1), CarCommand(1, 1, 0.0, 0.0, 0.0, 0.0)):
         stranger = clients.receive(ann, message, 4.0)
-        assert stranger is not None and not clients.known
+        assert stranger is not None and not clients.subscribers
     assert stranger.challenge_due(4.0) and not stranger.challenge_due(4.1) and stranger.challenge_due(4.2)
     clients.receive(eve, cookie.echo, 4.5)  # of another address
-    assert not clients.known
-    assert clients.receive(ann, cookie.echo, 5.0) is stranger and list(clients.known) == [ann]
+    assert not clients.subscribers
+    assert clients.receive(ann, cookie.echo, 5.0) is stranger and list(clients.subscribers) == [ann]
     assert Senders(most=2, rate=100).cookies.fresh(ann, 4.0) != cookie  # each server has a secret of its own
 
 
@@ -201,7 +201,7 @@ def test_a_proof_expires_unless_a_newer_cookie_is_echoed() -> None:
     for now in ticks:
         clients.receive(ann, first.echo, now)
         clients.forget(now)
-        assert (ann in clients.known) == (now < 60.0), now
+        assert (ann in clients.subscribers) == (now < 60.0), now
     second = clients.cookies.fresh(ann, 120.0)
     asked = []
     for now in [120.0 + tick for tick in ticks]:
@@ -217,9 +217,9 @@ def test_unverified_senders_are_forgotten_and_take_no_place_of_a_subscriber() ->
     clients = Senders(most=1, rate=100)
     for number in range(UNVERIFIED + 50):
         clients.receive((f"192.0.2.{number % 250}", 1000 + number), HELLO, 0.0)
-    assert len(clients.unverified_senders) == UNVERIFIED and not clients.known
+    assert len(clients.unverified_senders) == UNVERIFIED and not clients.subscribers
     ann = ("198.51.100.1", 7)
-    assert clients.receive(ann, clients.cookies.fresh(ann, 1.0).echo, 1.0) and list(clients.known) == [ann]
+    assert clients.receive(ann, clients.cookies.fresh(ann, 1.0).echo, 1.0) and list(clients.subscribers) == [ann]
     clients.forget(2.5)
     assert not clients.unverified_senders
 

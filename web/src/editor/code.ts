@@ -114,7 +114,7 @@ export interface Code {
 
 interface CodeOptions {
   text: string;
-  knowledge(): CompletionData | null; // null: not loaded yet
+  knowledge: Promise<CompletionData | null>; // null: unavailable
   onChange(text: string): void;
   onRun(): void;
 }
@@ -163,8 +163,8 @@ function extensions(options: CodeOptions): Extension[] {
     highlightActiveLine(),
     highlightActiveLineGutter(),
     highlightSelectionMatches(),
-    autocompletion({ override: [(context) => complete(context, options.knowledge())], icons: false }),
-    hoverTooltip((view, at) => explain(view, at, options.knowledge()), { hoverTime: 350 }),
+    autocompletion({ override: [(context) => complete(context, options.knowledge)], icons: false }),
+    hoverTooltip((view, at) => explain(view, at, options.knowledge), { hoverTime: 350 }),
     keysFor(options.onRun),
     EditorView.contentAttributes.of({ "aria-label": "Scenario, YAML" }),
     EditorView.updateListener.of((update) => update.docChanged && options.onChange(update.state.doc.toString())),
@@ -172,8 +172,12 @@ function extensions(options: CodeOptions): Extension[] {
   ];
 }
 
-function complete(context: CompletionContext, knowledge: CompletionData | null): CompletionResult | null {
-  const suggestions = knowledge && suggest(context.state.doc.toString(), context.pos, knowledge);
+async function complete(
+  context: CompletionContext,
+  knowledge: Promise<CompletionData | null>,
+): Promise<CompletionResult | null> {
+  const known = await knowledge;
+  const suggestions = known && suggest(context.state.doc.toString(), context.pos, known);
   // without an explicit request only while typing
   if (!suggestions || (!context.explicit && suggestions.from === context.pos)) return null;
   return { from: suggestions.from, options: suggestions.options.map(completionOf), validFor: /^[\w.-]*$/ };
@@ -192,8 +196,13 @@ function completionOf(option: Suggestion) {
   return { label, detail, info: info || label, type, boost: required ? 1 : 0, apply };
 }
 
-function explain(view: EditorView, at: number, knowledge: CompletionData | null): Tooltip | null {
-  const doc = knowledge && docAt(view.state.doc.toString(), at, knowledge);
+async function explain(
+  view: EditorView,
+  at: number,
+  knowledge: Promise<CompletionData | null>,
+): Promise<Tooltip | null> {
+  const known = await knowledge;
+  const doc = known && docAt(view.state.doc.toString(), at, known);
   return doc && { pos: doc.from, end: doc.to, above: true, create: () => ({ dom: explanation(doc) }) };
 }
 

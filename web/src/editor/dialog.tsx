@@ -6,7 +6,7 @@ import { call, reasonOf } from "../net/connection";
 import { notices, showNotice } from "../state/store";
 import type { ProblemTree } from "../wire/schema";
 import { type Code, makeCode } from "./code";
-import { type CompletionData, requestCompletionData } from "./completion";
+import { requestCompletionData } from "./completion";
 import {
   arrivals,
   begin,
@@ -197,14 +197,13 @@ function Editor({ onClose }: { onClose(): void }) {
 }
 
 function startCode(parent: HTMLElement, onClose: () => void): { code: Code; stop(): void } {
-  let knowledge: CompletionData | null = null;
-  requestCompletionData().then(
-    (loaded) => (knowledge = loaded),
-    (error: unknown) => showNotice("warning", `Completion unavailable: ${reasonOf(error)}`),
-  );
+  const knowledge = requestCompletionData().catch((error: unknown) => {
+    showNotice("warning", `Completion unavailable: ${reasonOf(error)}`);
+    return null;
+  });
   const code = makeCode(parent, {
     text: draft.peek().text,
-    knowledge: () => knowledge,
+    knowledge,
     onChange: (text) => text !== draft.peek().text && change(text),
     onRun: () => void run().then((runs) => runs && onClose()),
   });

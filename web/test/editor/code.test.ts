@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { makeCode, placeOf } from "../../src/editor/code";
 
 it("can be read-only; a replaced text is shown anyway", () => {
-  const options = { text: "a", knowledge: () => null, onChange: () => undefined, onRun: () => undefined };
+  const options = { text: "a", knowledge: Promise.resolve(null), onChange: () => undefined, onRun: () => undefined };
   const code = makeCode(document.body, options);
   code.setReadOnly(true);
   expect(code.view.state.readOnly).toBe(true);

@@ -5,7 +5,7 @@ from math import copysign, hypot, nan, pi, radians, sqrt
 from typing import TYPE_CHECKING, cast
 
 from paddock.autopilot.contract import Held, Mode
-from paddock.autopilot.control.copter_path import LegLimits, MotionLimits, step_towards
+from paddock.autopilot.control.copter_path import CopterLegs, LegLimits, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.guided import STALE_US
 from paddock.autopilot.rc import Sticks
@@ -13,7 +13,6 @@ from paddock.autopilot.telemetry import Landed
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:
-    from paddock.autopilot.autopilot import BuiltInAutopilot
     from paddock.autopilot.vehicle_types import Copter
 
 STICK_DEADBAND = 0.05
@@ -30,11 +29,15 @@ def beyond_deadband(stick: float, deadband: float = STICK_DEADBAND) -> float:
 class CopterMode(Mode):
     """A mode of a copter."""
 
-    copter: "Copter"
+    @property
+    def copter(self) -> "Copter":
+        """The vehicle."""
+        return cast("Copter", self.autopilot.vehicle)
 
-    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
-        super().__init__(autopilot)
-        self.copter = cast("Copter", autopilot.vehicle)
+    @property
+    def legs(self) -> CopterLegs | None:
+        """The legs that it follows in steady flight."""
+        return None
 
     def enter(self) -> None:
         """Start the track from the current motion."""

@@ -26,7 +26,6 @@ class CopterAuto(MissionMode, CopterMode):
 
     number = 3
     held = ("_take_off",)
-    executor: MissionExecutor
     _nav: NavTarget | None
     _legs: CopterLegs | None
     _spline: SplineLeg | None
@@ -37,9 +36,18 @@ class CopterAuto(MissionMode, CopterMode):
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
         super().enter()
-        self.executor = self.autopilot.executor
         self._nav = self._legs = self._spline = self._manoeuvre = self._take_off = None
         self._waiting = True
+
+    @property
+    def executor(self) -> MissionExecutor:
+        """The mission."""
+        return self.autopilot.executor
+
+    @property
+    def legs(self) -> CopterLegs | None:
+        """The legs of the mission."""
+        return self._legs
 
     def resume(self) -> None:
         """Continue the mission at its current item."""
@@ -158,7 +166,7 @@ class CopterAuto(MissionMode, CopterMode):
         right = (estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de
         self.report(*nav.target, 0.0 if length < FACING_DISTANCE else right / length)
         if self.executor.steady(AHEAD) and self._legs.continues(nav.after, self.value("WPNAV_RADIUS") / 100.0, AHEAD):
-            self.copter.stay_steady(self._legs)
+            self.copter.stay_steady()
 
     def _follow_spline(self, nav: NavTarget, dt: float) -> None:
         """Fly the curve; the track waits for a copter that lags behind."""
@@ -200,7 +208,7 @@ class CopterGuided(CopterMode):
         """Brake and hold, unless a target was set together with the mode."""
         super().enter()
         fresh = self.autopilot.guided.time_us >= self.autopilot.now_us
-        self._seen = GuidedTarget() if fresh else self.autopilot.guided
+        self._seen = GuidedTarget(number=-1) if fresh else self.autopilot.guided
         self._target = GuidedTarget()
         self._take_off = self._hold = None
         self._yaw = nan
@@ -246,7 +254,7 @@ class CopterGuided(CopterMode):
 
     def _read_target(self) -> None:
         guided, last = self.autopilot.guided, self._seen
-        if guided is last:
+        if guided.number == last.number:
             return
         self._seen = guided
         if guided.time_us == last.time_us:  # the same target with another heading or speed

@@ -177,7 +177,7 @@ class CopterSmartRtl(CopterLand):
     name, number, needs_position, stage = "SMART_RTL", 21, True, Landed.IN_AIR
     path: list[Ned]
     landing: Descent | None
-    legs: CopterLegs | None
+    _legs: CopterLegs | None
 
     def refusal(self) -> str:
         """Require a complete path."""
@@ -189,12 +189,12 @@ class CopterSmartRtl(CopterLand):
         points = self.copter.return_path.return_points(self.autopilot.estimate.position)
         north, east, down = points[-1]
         self.path = [*points[:-1], (north, east, down - PRELAND)]
-        self.landing = self.legs = None
+        self.landing = self._legs = None
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(points)} point{'s' * (len(points) != 1)}")
 
     def shift(self, offset: Ned) -> None:
         """Replan from the track: the path stays on the map."""
-        self.legs = None
+        self._legs = None
 
     def update(self, dt: float) -> None:
         """Follow the path, then land or hold at RTL_ALT_FINAL."""
@@ -204,20 +204,20 @@ class CopterSmartRtl(CopterLand):
             self.landing.update(dt)
             return
         track, limits = self.copter.track, self.limits()
-        if self.legs is None:
-            self.legs = CopterLegs(track)
-            self.legs.add_leg(self.path[0], limits)
+        if self._legs is None:
+            self._legs = CopterLegs(track)
+            self._legs.add_leg(self.path[0], limits)
         if len(self.path) > 1:
-            self.legs.round_corner(self.path[1], CUTTING * self.value("SRTL_ACCURACY"), limits)
-            if self.legs.ahead is not None or not self.legs.running:
+            self._legs.round_corner(self.path[1], CUTTING * self.value("SRTL_ACCURACY"), limits)
+            if self._legs.ahead is not None or not self._legs.running:
                 self.path.pop(0)
-                self.legs.add_leg(self.path[0], limits)
-        self.legs.advance(dt * track.pace(self.autopilot.estimate), track)
+                self._legs.add_leg(self.path[0], limits)
+        self._legs.advance(dt * track.pace(self.autopilot.estimate), track)
         north, east, down = self.path[0]
         self.turn_towards(north, east, dt, self.value("WP_YAW_BEHAVIOR") in (1, 3))
         self.copter.follow()
         self.report(north, east, down)
-        still = not self.legs.running and self.autopilot.estimate.distance((north, east)) < ARRIVED_RADIUS
+        still = not self._legs.running and self.autopilot.estimate.distance((north, east)) < ARRIVED_RADIUS
         if len(self.path) == 1 and still and track.speed < ARRIVED_SPEED:
             self._arrive()
 
@@ -228,7 +228,7 @@ class CopterSmartRtl(CopterLand):
         if self.value("RTL_ALT_FINAL") == 0.0:
             self.landing = Descent(self, (north, east))
         elif abs(final - down) > ARRIVED_RADIUS:
-            self.path, self.legs = [(north, east, final)], None
+            self.path, self._legs = [(north, east, final)], None
 
 
 RETURN_RATE = 5.0  # 1/s: how fast a lean follows a stick that returns to its centre, at least at PHLD_BRAKE_RATE

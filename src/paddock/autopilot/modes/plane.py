@@ -1,7 +1,7 @@
 """The modes of planes: what all have in common; MANUAL, STABILIZE, fly-by-wire, CRUISE, CIRCLE and LOITER."""
 
 from math import nan, radians
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from paddock.autopilot.contract import Mode
 from paddock.autopilot.control.l1 import roll_for_circle, roll_for_line
@@ -10,7 +10,6 @@ from paddock.autopilot.estimate import Point
 from paddock.compute.scalars import atan2
 
 if TYPE_CHECKING:
-    from paddock.autopilot.autopilot import BuiltInAutopilot
     from paddock.autopilot.vehicle_types import Plane
 
 MIN_RADIUS = 10.0  # m
@@ -19,11 +18,10 @@ MIN_RADIUS = 10.0  # m
 class PlaneMode(Mode):
     """A mode that writes the plane's setpoint."""
 
-    plane: "Plane"
-
-    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
-        super().__init__(autopilot)
-        self.plane = autopilot.vehicle  # type: ignore[assignment]
+    @property
+    def plane(self) -> "Plane":
+        """The vehicle."""
+        return cast("Plane", self.autopilot.vehicle)
 
     @property
     def position(self) -> Point:

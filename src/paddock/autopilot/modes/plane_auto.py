@@ -297,7 +297,7 @@ class PlaneGuided(PlaneMode):
 
     def enter(self) -> None:
         """Discard earlier targets."""
-        self.autopilot.guided = GuidedTarget()
+        self.autopilot.replace_target(GuidedTarget())
         self.centre, self.down = self.position, self.autopilot.estimate.down
 
     def update(self, dt: float) -> None:

@@ -13,22 +13,23 @@ from paddock.autopilot.telemetry import ModeReason, Severity
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:
-    from paddock.autopilot.autopilot import BuiltInAutopilot
     from paddock.autopilot.vehicle_types import Rover
 
 
 class RoverMode(Mode):
     """A mode of a rover."""
 
-    rover: "Rover"
-    driver: RoverDriver
-    _hold_point: "HoldPoint | None"  # where `hold_at` drives or stands
+    _hold_point: "HoldPoint | None" = None  # where `hold_at` drives or stands
 
-    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
-        super().__init__(autopilot)
-        self.rover = cast("Rover", autopilot.vehicle)
-        self.driver = self.rover.driver
-        self._hold_point = None
+    @property
+    def rover(self) -> "Rover":
+        """The vehicle."""
+        return cast("Rover", self.autopilot.vehicle)
+
+    @property
+    def driver(self) -> RoverDriver:
+        """What drives the rover."""
+        return self.rover.driver
 
     def enter(self) -> None:
         """Start without pivoting, and forwards."""
@@ -49,24 +50,24 @@ class HoldPoint(Held):
     """A position to hold: the rover stands within LOIT_RADIUS and drives back when it has left it."""
 
     held = ("position", "start")
-    driver: RoverDriver
+    mode: RoverMode
     position: Point
     radius: float
     start: Point | None  # start of the leg to the position; None: standing
 
     def __init__(self, mode: RoverMode, position: Point, start: Point | None = None) -> None:
-        self.driver, self.position, self.radius = mode.driver, position, mode.value("LOIT_RADIUS")
-        self.start = start
+        self.mode, self.position, self.radius, self.start = mode, position, mode.value("LOIT_RADIUS"), start
 
     def hold(self, speed: float = 0.0) -> None:
         """Stand, or drive to the position at m/s (0: WP_SPEED)."""
-        if self.start is None and self.driver.autopilot.estimate.distance(self.position) > self.radius:
-            self.start = self.driver.position
-        if self.start is not None and not self.driver.reached(self.start, self.position, STOP_RADIUS):
-            self.driver.follow_leg(self.start, self.position, speed=speed)
+        driver = self.mode.driver
+        if self.start is None and self.mode.autopilot.estimate.distance(self.position) > self.radius:
+            self.start = driver.position
+        if self.start is not None and not driver.reached(self.start, self.position, STOP_RADIUS):
+            driver.follow_leg(self.start, self.position, speed=speed)
         else:
             self.start = None
-            self.driver.stop()
+            driver.stop()
 
 
 MIN_STEERING_SPEED = 0.5  # m/s
@@ -221,7 +222,7 @@ class RoverGuided(RoverMode):
         """Discard earlier targets, but keep one that was set together with the mode."""
         super().enter()
         if self.autopilot.guided.time_us < self.autopilot.now_us:
-            self.autopilot.guided = GuidedTarget()
+            self.autopilot.replace_target(GuidedTarget())
         self._timed_out = False
 
     def update(self, dt: float) -> None:

@@ -61,11 +61,11 @@ class Memory(Progress):
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Follow the line, and draw the errors of hands and feet."""
-    wanted, progress = pursue_line(me, Progress(m.segment, m.laps), o, urge, target, path, dt)
+    desire, progress = pursue_line(me, Progress(m.segment, m.laps), o, urge, target, path, dt)
     steer, pedal = normals(int(clamp(m.stream, 0.0, 1e15)), 0, NOISE, int(clamp(m.decisions, 0.0, 1e12)))
     keep = clamp(1.0 - dt / TREMBLE, 0.0, 1.0)
     fresh = sqrt(1.0 - keep * keep)
-    return wanted, Memory(
+    return desire, Memory(
         *(progress.segment, progress.laps, m.stream, m.decisions + 1.0, m.clock),
         keep * m.steer_error + fresh * o.steer_noise * steer,
         keep * m.pedal_error + fresh * o.pedal_noise * pedal,

@@ -28,13 +28,13 @@ class Memory(NamedTuple):
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Go to the next waypoint; after the last one start again or turn back."""
     last = path.shape[0] - 1.0
-    here = index_in(m.next, path.shape[0])
-    reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
-    ahead = here + select(reached, m.direction, 0.0)
+    current = index_in(m.next, path.shape[0])
+    reached = distance_to(me, path[current, 0], path[current, 1], path[current, 2]) < o.tolerance
+    ahead = current + select(reached, m.direction, 0.0)
     outside = (ahead > last) | (ahead < 0.0)
     back = o.turn > 0.5
     direction = select(outside & back, -m.direction, m.direction)
-    following = select(outside, select(back, here + direction, 0.0), ahead)
+    following = select(outside, select(back, current + direction, 0.0), ahead)
     k = index_in(following, path.shape[0])
     return towards(me, path[k, 0], path[k, 1], path[k, 2], path[k, 3], 0.0), Memory(following, direction)
 

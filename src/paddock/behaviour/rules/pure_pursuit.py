@@ -89,9 +89,9 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     aim = maximum(sqrt(dx * dx + dy * dy + dz * dz), 1e-9)
     # between two points the acceleration is constant, as the speed profile assumes
     before, after = path[k % count, 3] ** 2, path[(k + 1) % count, 3] ** 2
-    here = sqrt(maximum(before + t * (after - before), 0.0))
+    speed_limit = sqrt(maximum(before + t * (after - before), 0.0))
     arrived = (k >= segments - 1) & (t >= 1.0)
-    pace = select(arrived & (o.closed < 0.5), 0.0, here) / aim
+    pace = select(arrived & (o.closed < 0.5), 0.0, speed_limit) / aim
     wrapped = select(k >= segments, 1.0, 0.0)
     return Desire(dx * pace, dy * pace, dz * pace, aim), Memory(float(k % count), m.laps + wrapped)
 

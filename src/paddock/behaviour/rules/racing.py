@@ -89,9 +89,9 @@ def wanted_speed(path: Floats, k: int, t: float, off_line: float, speed: float, 
     """
     count = path.shape[0]
     weight = clamp(off_line / maximum(0.5 * o.width, 1e-6), 0.0, 1.0)
-    here, ahead = path[k], path[(k + 1) % count]
-    before, after = here[3] + weight * (here[8] - here[3]), ahead[3] + weight * (ahead[8] - ahead[3])
-    dx, dy = ahead[0] - here[0], ahead[1] - here[1]
+    start, ahead = path[k], path[(k + 1) % count]
+    before, after = start[3] + weight * (start[8] - start[3]), ahead[3] + weight * (ahead[8] - ahead[3])
+    dx, dy = ahead[0] - start[0], ahead[1] - start[1]
     change = (after * after - before * before) / (2.0 * maximum(sqrt(dx * dx + dy * dy), 1e-6))
     plan = sqrt(maximum(before * before + t * (after * after - before * before), 0.0))
     used = absolute(between(path, k, t, 9)) * speed * speed / o.lateral
@@ -154,8 +154,8 @@ def desire(
     pace, reach = select(back, CRAWL, pace), select(back | turned, minimum(reach, 4.0), reach)
     passed = select(m.segment < -0.5, 0.0, m.segment - k)  # half a track backwards is a new lap
     lap = select(passed > 0.5 * count, 1.0, select(passed < -0.5 * count, -1.0, 0.0))
-    wanted = Desire(ux * pace, uy * pace, select(back, 0.0, dz / reach * pace), reach, 0.0, select(back, -1.0, 1.0))
-    return wanted, Memory(1.0 * k, m.laps + lap, shift, still, reversing)
+    desire = Desire(ux * pace, uy * pace, select(back, 0.0, dz / reach * pace), reach, 0.0, select(back, -1.0, 1.0))
+    return desire, Memory(1.0 * k, m.laps + lap, shift, still, reversing)
 
 
 def prepare_path(points: Floats, o: Options) -> Floats:

@@ -51,9 +51,9 @@ def desire(
     goal_x, goal_y = me.x + ahead * dx, me.y + ahead * dy
     goal_z = select(far, maximum(z, me.z), z)
     still = select(known > 0.0, 1.0, 0.0)
-    wanted = station(me, goal_x, goal_y, goal_z, 0.0, 0.0, 0.0, o.gain * still, o.speed)
+    desire = station(me, goal_x, goal_y, goal_z, 0.0, 0.0, 0.0, o.gain * still, o.speed)
     slow = select(far, ahead, 1.0)
-    return Desire(wanted.vx * slow, wanted.vy * slow, wanted.vz, wanted.ahead), RelayPlace(x, y, z, known)
+    return Desire(desire.vx * slow, desire.vy * slow, desire.vz, desire.ahead), RelayPlace(x, y, z, known)
 
 
 RULE = Rule(

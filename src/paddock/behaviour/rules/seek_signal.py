@@ -107,8 +107,8 @@ def follow_map(me: Pose, m: Memory, o: Options, heard: Heard, path: Floats, dt: 
 def measured(me: Pose, m: Memory, o: Options, sinr: float, linked: bool, dt: float) -> Memory:
     """Add a measurement, if there is a link, to the means and covariances; weights fall by e in the time `memory`."""
     spent = select(linked, dt, 0.0)
-    kept = exp(-spent / o.memory)
-    total = kept * m.weight + spent
+    decay = exp(-spent / o.memory)
+    total = decay * m.weight + spent
     share = spent / maximum(total, 1e-9)
     first = m.weight == 0.0
     dx, dy = select(first, 0.0, me.x - m.x), select(first, 0.0, me.y - m.y)
@@ -121,15 +121,15 @@ def measured(me: Pose, m: Memory, o: Options, sinr: float, linked: bool, dt: flo
         select(first, me.y, m.y + share * dy),
         select(first, me.z, m.z + share * dz),
         select(first, sinr, m.sinr + share * ds),
-        kept * m.xx + add * dx * dx,
-        kept * m.yy + add * dy * dy,
-        kept * m.zz + add * dz * dz,
-        kept * m.xy + add * dx * dy,
-        kept * m.xz + add * dx * dz,
-        kept * m.yz + add * dy * dz,
-        kept * m.xs + add * dx * ds,
-        kept * m.ys + add * dy * ds,
-        kept * m.zs + add * dz * ds,
+        decay * m.xx + add * dx * dx,
+        decay * m.yy + add * dy * dy,
+        decay * m.zz + add * dz * dz,
+        decay * m.xy + add * dx * dy,
+        decay * m.xz + add * dx * dz,
+        decay * m.yz + add * dy * dz,
+        decay * m.xs + add * dx * ds,
+        decay * m.ys + add * dy * ds,
+        decay * m.zs + add * dz * ds,
         select(better, sinr, m.best),
         select(better, me.x, m.best_x),
         select(better, me.y, m.best_y),
@@ -157,14 +157,14 @@ def slope_of(m: Memory) -> tuple[float, float, float]:
 def search(me: Pose, m: Memory, o: Options, heard: Heard, dt: float) -> tuple[Desire, Memory]:
     """Fly circles that drift up the measured slope; without a link, return to the best place, and climb on circles."""
     linked = heard.sinr > NO_LINK
-    kept = measured(me, m, o, heard.sinr, linked, dt)
-    sx, sy, sz = slope_of(kept)
+    memory = measured(me, m, o, heard.sinr, linked, dt)
+    sx, sy, sz = slope_of(memory)
     steep = maximum(sqrt(sx * sx + sy * sy + sz * sz), 1e-9)
     sine, cosine = sincos(6.283185307179586 * m.time / o.circle)
-    known = m.best > NO_LINK
+    has_best = m.best > NO_LINK
     bx, by, bz = m.best_x - me.x, m.best_y - me.y, m.best_z - me.z
     away = maximum(sqrt(bx * bx + by * by + bz * bz), 1e-9)
-    home = known & (away > o.speed)
+    home = has_best & (away > o.speed)
     drift = select(linked, 1.0 - CLIMB, select(home, 1.0, 0.0))
     gx = drift * select(linked, sx / steep, bx / away)
     gy = drift * select(linked, sy / steep, by / away)
@@ -172,7 +172,7 @@ def search(me: Pose, m: Memory, o: Options, heard: Heard, dt: float) -> tuple[De
     round_ = 1.0 - drift
     gx, gy, gz = gx + round_ * cosine, gy + round_ * sine, gz + select(linked, 0.0, round_ * 0.2)
     pace = select(heard.signal >= o.enough, 0.0, o.speed)
-    return steered(me, gx, gy, gz, pace, o), kept
+    return steered(me, gx, gy, gz, pace, o), memory
 
 
 def desire(

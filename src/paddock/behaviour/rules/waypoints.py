@@ -37,9 +37,9 @@ class Memory(NamedTuple):
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Go to the next waypoint; slow down for the last one only."""
     last = path.shape[0] - 1.0
-    here = index_in(m.next, path.shape[0])
-    reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
-    following = minimum(here + select(reached, 1.0, 0.0), last)
+    current = index_in(m.next, path.shape[0])
+    reached = distance_to(me, path[current, 0], path[current, 1], path[current, 2]) < o.tolerance
+    following = minimum(current + select(reached, 1.0, 0.0), last)
     k = int(following)
     final = following >= last
     slow_within = select(final, maximum(o.slow_within, SETTLING * o.speed), 0.0)

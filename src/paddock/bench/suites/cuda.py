@@ -92,9 +92,9 @@ def _sensor_agreement(name: str, n: int) -> Result:
 
 def _around_defaults(fields: type, n: int, rng: np.random.Generator) -> Any:
     """Return random columns (k, n) from 0.9 to 1.1 of their defaults, or from 0.5 to 2 without a default."""
-    known = defaults_of(fields)[:, None]
-    shares = rng.uniform(size=(len(known), n))
-    return np.where(np.isfinite(known) & (known != 0.0), known * (0.9 + 0.2 * shares), 0.5 + 1.5 * shares)
+    defaults = defaults_of(fields)[:, None]
+    shares = rng.uniform(size=(len(defaults), n))
+    return np.where(np.isfinite(defaults) & (defaults != 0.0), defaults * (0.9 + 0.2 * shares), 0.5 + 1.5 * shares)
 
 
 class RadioCase(NamedTuple):

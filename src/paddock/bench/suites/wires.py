@@ -21,13 +21,13 @@ def latency(quick: bool) -> Iterator[Result]:
     """Measure one subscriber, over the stream and over shared memory."""
     for count, rate, limit in CASES[: 2 if quick else None]:
         for wire in ("stream", "shm"):
-            figures, kept = watched(wire, count, rate, 3.0 if quick else 8.0)
+            figures, share = watched(wire, count, rate, 3.0 if quick else 8.0)
             case = f"{wire}, {count:,} vehicles at {rate} Hz"
             p99, arrived = figures.get("p99", inf), figures["groups"] / (figures["seconds"] * rate)
             yield measured(f"{case}: age, p99", p99, "ms", None if quick else f"<= {limit}")
             yield measured(f"{case}: age, median", figures.get("p50", inf), "ms")
             yield measured(f"{case}: groups that arrived", 100.0 * arrived, "%")
-            yield measured(f"{case}: rate kept by the simulation", kept, "%", None if quick else ">= 99")
+            yield measured(f"{case}: rate kept by the simulation", share, "%", None if quick else ">= 99")
 
 
 def watched(wire: str, count: int, rate: int, seconds: float) -> tuple[dict[str, Any], float]:
@@ -56,9 +56,9 @@ def many_subscribers(quick: bool) -> Iterator[Result]:
         _, alone = speed(server, lambda: sleep(seconds))
         four, with_four = speed(server, lambda: _watching(port, seconds, stalled=0))
         five, with_five = speed(server, lambda: _watching(port, seconds, stalled=1))
-    for case, kept, figures in (("to 4 subscribers", with_four, four), ("and 1 stalled", with_five, five)):
+    for case, speed_then, figures in (("to 4 subscribers", with_four, four), ("and 1 stalled", with_five, five)):
         name = f"stream, {count:,} vehicles at 30 Hz {case}"
-        lost = 100.0 * (alone - kept) / alone
+        lost = 100.0 * (alone - speed_then) / alone
         yield measured(f"{name}: ticks lost by the simulation", lost, "%", None if quick else "<= 10")
         yield measured(f"{name}: slowest subscriber", figures["rate"], "Hz")
         yield measured(f"{name}: age, worst p99", figures["p99"], "ms")
@@ -81,14 +81,14 @@ def datagrams(quick: bool) -> Iterator[Result]:
     with Server(cars(count, 1000), serve) as server:
         sleep(0.5)
         before = counters(server.addresses["metrics"]["port"])
-        figures, kept = speed(server, lambda: _driven(server.addresses["vds1"]["port"], clients, seconds))
+        figures, share = speed(server, lambda: _driven(server.addresses["vds1"]["port"], clients, seconds))
         after = counters(server.addresses["metrics"]["port"])
     publishes = after["publishes"] - before["publishes"]
     late = 100.0 * (after["publishes_late"] - before["publishes_late"]) / max(publishes, 1)
     name = f"vds1, {count} cars to {clients} clients at 100 Hz"
     yield measured(f"{name}: publishes late", late, "%", None if quick else "<= 1")
     yield measured(f"{name}: datagrams that arrived", 100.0 * figures["share"] / count, "%")
-    yield measured(f"{name}: rate kept by the simulation", kept, "%", None if quick else ">= 99")
+    yield measured(f"{name}: rate kept by the simulation", share, "%", None if quick else ">= 99")
 
 
 def counters(port: int) -> dict[str, float]:

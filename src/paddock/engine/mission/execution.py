@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from paddock.compute import arrays
-from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.fleet_control import OWN
 from paddock.engine.mission.following import (
@@ -22,20 +21,22 @@ from paddock.engine.mission.following import (
 from paddock.engine.mission.link import MissionLink
 from paddock.engine.mission.spacing import Spacing
 from paddock.engine.program import FleetProgram
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.events import home_of
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle, extend, record
+from paddock.planning.mission.station import Row
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle, extend
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Status
 from paddock.planning.solver.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
-from paddock.world.parts import array, child, children, fill, part, plain
+from paddock.world.parts import array, child, children, fill, part, record
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately
@@ -43,13 +44,13 @@ GOLDEN = 2.399963229728653  # rad: the golden angle between consecutive position
 RATE = 1.0  # m/s down
 
 
-def may_land(all_: MissionFleet, heights: Floats, ground: Floats, indices: Ints) -> Ints:
+def may_land(fleet: MissionFleet, heights: Floats, ground: Floats, indices: Ints) -> Ints:
     """Return the vehicles at home that can land: no other vehicle arrives below them.
 
     `heights` (m) are those of all, `ground` that under the vehicles of `indices`.
     """
-    arriving = all_.marked("returning") & np.array([m.spec.moves == "hover" for m in all_.vehicles], bool)
-    left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
+    arriving = fleet.marked("returning") & np.array([m.spec.moves == "hover" for m in fleet.vehicles], bool)
+    left = np.where(arriving, (fleet.due - fleet.progress) / fleet.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground[:, None]) / RATE
     return np.asarray(indices[~(below & soon).any(axis=1)])
@@ -60,7 +61,7 @@ class KinematicExecution:
 
     def __init__(self, participants: MissionFleets) -> None:
         self.participants = participants
-        self.mission, self.world = participants.mission, participants.world
+        self.mission = participants.mission
         self.part = KinematicRun(self.mission, None)
         self.spacing = None  # exact paths: no separation
 
@@ -79,7 +80,7 @@ class KinematicExecution:
         for group in self.participants.vehicles()[0]:
             vehicles = [self.mission.vehicles[index] for index in group.indices.tolist()]
             speeds = [v.spec.speed if v.current is not None and v.current.flown != 0.0 else 0.0 for v in vehicles]
-            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world)
+            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.participants.host.world)
             group.program.fleet.state[:, group.rows] = placed
             group.program.forget_poses()
 
@@ -97,16 +98,6 @@ IDLING: tuple[Status, ...] = ("home", "diverted", "idle", "damaged")
 """Distance and range are not counted for vehicles in these states."""
 
 
-def held_from(saved: Any) -> dict[int, Floats]:
-    """Return the memories of vehicles by row."""
-    held = {}
-    for row, memory in saved:
-        if type(row) is not int or memory.dtype != np.float64 or memory.shape != (len(COLUMN),):
-            raise InvalidValueError("the memory of a vehicle with an override is not valid")
-        held[row] = memory.copy()
-    return held
-
-
 @part
 class DynamicsExecution:
     """Reads the positions of all vehicles, updates the mission and sets new routes."""
@@ -115,22 +106,29 @@ class DynamicsExecution:
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)
     here: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # the last known pose of each vehicle
     until: Floats = array("f8", MEMBER, unit="s", fill=-inf, infinite=True)  # when waiting vehicles may continue
-    held: dict[int, Floats] = plain(dict, record, held_from)
+    held: dict[int, Floats] = record(dict[Row, Floats], dict)
     """Memory of vehicles that follow an override instead of their route."""
     tracks: dict[str, FleetTracks] = children()
     spacing: Spacing | None = child()
     link: MissionLink | None = child()  # None: routes and reports arrive at once
 
-    def __init__(self, participants: MissionFleets, poses: PoseBlocks, link: MissionLink | None = None) -> None:
+    def __init__(self, participants: MissionFleets, link: MissionLink | None = None) -> None:
         """`link` carries routes and reports of a mission over radio."""
         fill(self)
         self.link = link
         self.participants = participants
-        self.mission, self.world = mission, world = participants.mission, participants.world
-        self.blocks = poses
+        self.mission = mission = participants.mission
         required, planned = mission.setup.separation, mission.setup.problem.separation is not None
-        self.spacing = None if required is None else Spacing(required, world.heights, planned)
+        self.spacing = None if required is None else Spacing(required, self._heights, planned)
         self.believed = np.zeros((0, 4))  # as `here`, with the position that the vehicle believes in
+
+    @property
+    def world(self) -> Run:
+        """The world of the mission's run."""
+        return self.participants.host.world
+
+    def _heights(self, x: Floats, y: Floats) -> Floats:
+        return self.world.heights(x, y)
 
     def join(self, program: FleetProgram) -> None:
         """Add a fleet that takes part."""
@@ -203,9 +201,9 @@ class DynamicsExecution:
     def _measure(self) -> tuple[Floats, Floats | None]:
         """Return the progress of all vehicles and the charge of those with a battery; update the distance travelled."""
         self._grow()
-        all_ = self.mission.flown
-        progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
-        idling = all_.marked(*IDLING)
+        fleet = self.mission.flown
+        progress, charge = fleet.progress.copy(), np.full(len(self.travelled), np.nan)
+        idling = fleet.marked(*IDLING)
         groups, missing = self.participants.vehicles()
         for group in groups:
             tracks, rows, indices = self.tracks[group.program.fleet.name], group.rows, group.indices
@@ -217,7 +215,7 @@ class DynamicsExecution:
                 row = column_index(group.program.model.state)["charge"]
                 charge[indices] = group.program.fleet.state[row, rows]
         for index in missing.tolist():
-            if all_.vehicles[index].status != "damaged":
+            if fleet.vehicles[index].status != "damaged":
                 self.mission.damage(self.mission.vehicles[index].name)
         return progress, None if np.isnan(charge).all() else charge
 
@@ -228,7 +226,7 @@ class DynamicsExecution:
         """
         poses, away = self.here.copy(), np.isin(np.arange(len(self.here)), list(self.held))
         for group, tracks in self._members():
-            block = self.blocks(group.program.fleet.name)[:, group.program.fleet.ranks[group.rows]]
+            block = self.participants.host.poses(group.program.fleet.name)[:, group.program.fleet.ranks[group.rows]]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
             qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
             yaw = arrays.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
@@ -332,6 +330,8 @@ class DynamicsExecution:
         """Refuse more vehicles than the mission has."""
         if len(self.travelled) > len(self.mission.fleet.joined):  # those that join later are added then
             raise InvalidValueError(f"{len(self.travelled)} rows of {len(self.mission.fleet.joined)} vehicles")
+        if any(memory.shape != (len(COLUMN),) for memory in self.held.values()):
+            raise InvalidValueError("the memory of a vehicle with an override is not valid")
 
     def rebuild(self) -> None:
         """Build what is derived from a loaded state: the mission's vehicles and routes, and the tracks."""

@@ -6,7 +6,7 @@ replaced when routes change; each vehicle's memory holds its rows and its progre
 
 from dataclasses import dataclass
 from math import inf, remainder, tau
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,12 @@ from paddock.compute.math import atan, clamp, maximum, minimum, select, sincos, 
 from paddock.compute.quaternion import axes
 from paddock.compute.routine import routine
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, HeardBlocks, PoseBlocks, RuleSetup
+from paddock.engine.events import EventLog
 from paddock.engine.fleet_settings import GNSS
+from paddock.engine.fleets import Fleets
 from paddock.engine.program import FleetProgram
+from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import (
     CURVATURE,
@@ -42,6 +46,9 @@ from paddock.world.columns import FARTHEST, Column, Environment, Floats, Pose, c
 from paddock.world.fleet import Ints
 from paddock.world.parts import array, fill, part
 from paddock.world.world import World
+
+if TYPE_CHECKING:
+    from paddock.engine.mission.run import MissionRunState
 
 BEGINS, FLOWN, LIMIT, LEAVE = range(11, 15)
 """m flown from the start of the route to its start; m flown on it; maximum m/s on it; maximum m/s at its end."""
@@ -381,26 +388,43 @@ class FleetVehicles(NamedTuple):
     indices: Ints  # of the mission, in the same order
 
 
+@dataclass(eq=False)
+class MissionHost:
+    """The run in which a mission takes place. All parts of the mission hold this object alone."""
+
+    world: Run
+    fleets: Fleets
+    events: EventLog
+    poses: PoseBlocks
+    radio: RadioStage
+
+    def move_to(self, other: "MissionHost") -> None:
+        """Continue in another run, which has taken the state of this one."""
+        self.world, self.fleets, self.events = other.world, other.fleets, other.events
+        self.poses, self.radio = other.poses, other.radio
+
+
 class MissionFleets:
     """The names of the fleets that take part, and the rows of their vehicles."""
 
-    def __init__(self, mission: Mission, fleets: set[str], world: World, programs: dict[str, FleetProgram]) -> None:
-        """`fleets` are the names of those that take part."""
-        self.mission, self.fleets = mission, fleets
-        self.world, self.programs = world, programs
-        self._known: tuple[object, ...] = ()
+    def __init__(self, mission: Mission, state: "MissionRunState", host: MissionHost) -> None:
+        """`state` has the names."""
+        self.mission, self.state, self.host = mission, state, host
+        self._version: tuple[object, ...] = ()
+        self._programs: dict[str, FleetProgram] = {}
         self._vehicles: list[FleetVehicles] = []
         self._missing: Ints = np.empty(0, np.int64)
 
     def vehicles(self) -> tuple[list[FleetVehicles], Ints]:
         """Return the vehicles of the mission, fleet by fleet, and the indices of removed ones."""
         count = len(self.mission.vehicles)
-        now = (self.world.run, *self.world.version, count, *map(id, self.programs.values()))
-        if now != self._known:
-            self._known = now
+        world = self.host.world
+        now = *world.version, count
+        if now != self._version or self._programs is not world.programs:
+            self._version, self._programs = now, world.programs
             indices, seen = self.mission.fleet.row_of, np.zeros(count, bool)
             self._vehicles = []
-            for program in (program for name, program in self.programs.items() if name in self.fleets):
+            for program in (program for name, program in world.programs.items() if name in self.state.fleets):
                 fleet, order = program.fleet, program.fleet.rows
                 members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in order.tolist()], np.int64)
                 rows, members = order[members >= 0], members[members >= 0]
@@ -409,10 +433,6 @@ class MissionFleets:
             self._missing = np.flatnonzero(~seen)
         return self._vehicles, self._missing
 
-    def forget(self) -> None:
-        """Look up the vehicles again at the next call."""
-        self._known = ()
-
 
 class FollowingBehaviour(FleetBehaviour):
     """The behaviour of a fleet in a mission: after an override, a vehicle continues where it left its route.
@@ -420,6 +440,17 @@ class FollowingBehaviour(FleetBehaviour):
     Vehicles whose satellite navigation is spoofed follow the route with the position that they believe in. Those
     without a fix for `INERTIAL` s do not know it: hovering ones stop, others go on by dead reckoning.
     """
+
+    def __init__(self, program: FleetProgram, tracks: "FleetTracks") -> None:
+        """Follow the path of `tracks`."""
+        setup = RuleSetup(RULE, None, np.array(tracks.style.options, dtype=np.float64), EMPTY)
+        super().__init__(setup, program.model, program.fleet, program.parameters.varying)
+        self.tracks = tracks
+
+    @property
+    def path(self) -> Floats:
+        """The table of segments of the fleet's vehicles."""
+        return self.tracks.path
 
     def run(
         self,
@@ -492,9 +523,7 @@ class FleetTracks:
         self.path = EMPTY
         self.program = program
         self.style: FollowingStyle = style_of(program, environment, ground)
-        setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
-        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.parameters.varying)
-        program.control.set_mission_control(self.behaviour)
+        program.control.set_mission_control(FollowingBehaviour(program, self))
         self.parts: dict[int, Floats] = {}  # index -> its rows of the table
 
     @property
@@ -537,12 +566,12 @@ class FleetTracks:
             self.memory[COLUMN[name], rows] += shift
         self.memory[COLUMN["loop"], rows] += np.where(repeats, shift, 0.0)
         table = np.concatenate([NOTHING, *self.parts.values()])
-        self.path = self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
+        self.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """Return the heights (m) of the paths at the vehicles' positions; `otherwise` for vehicles without a path."""
         has, k = self._path_rows(rows)
-        on = self.behaviour.path[k]
+        on = self.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
@@ -570,7 +599,7 @@ class FleetTracks:
         """Return the positions (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
         has, k = self._path_rows(rows)
         positions = np.zeros((2, len(rows)))
-        path_positions(self.behaviour.path, k, self.column("inside", rows), positions)
+        path_positions(self.path, k, self.column("inside", rows), positions)
         return np.where(has, positions, [self.column("x", rows), self.column("y", rows)])
 
     def check(self, state: Any) -> None:
@@ -583,6 +612,5 @@ class FleetTracks:
     def rebuild(self, rows: Ints, indices: Ints) -> None:
         """Let the vehicles follow a loaded path; their memory must be loaded first."""
         check_memory(self.memory, self.path)
-        self.behaviour.path = self.path
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
         self.parts = {index: self.path[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

@@ -27,10 +27,9 @@ from paddock.planning.solver.methods import find_method
 from paddock.radio.packets.messages import Post
 from paddock.radio.packets.queues import MISSION
 from paddock.scenario.via import MissionViaSection
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints, draw_uniforms
-from paddock.world.parts import array, child, fill, fresh, part, plain
+from paddock.world.parts import array, child, fill, fresh, part, record
 
 REPORT_PURPOSE = 905  # of the random times of a vehicle's reports
 ACKNOWLEDGEMENT_BITS = 136  # a HEARTBEAT of MAVLink
@@ -49,13 +48,13 @@ UPDATE = 0.1  # s between updates of a mission, within which reports are sent at
 class MissionTraffic(NamedTuple):
     """Routes and packets of a mission since the start."""
 
-    routes: int  # that the station has begun to send
-    parts: int  # packets of routes sent, repetitions after a loss included
-    repeated: int  # of which repeated
-    taken: int  # routes that vehicles have received
-    reports: int  # sent
-    heard: int  # reports that have arrived
-    acknowledgements: int  # sent
+    routes: Row  # that the station has begun to send
+    parts: Row  # packets of routes sent, repetitions after a loss included
+    repeated: Row  # of which repeated
+    taken: Row  # routes that vehicles have received
+    reports: Row  # sent
+    heard: Row  # reports that have arrived
+    acknowledgements: Row  # sent
 
 
 class Packets(NamedTuple):
@@ -68,11 +67,6 @@ class Packets(NamedTuple):
     values: Floats  # (k, WIDTH)
 
 
-def traffic_from(saved: Any) -> MissionTraffic:
-    """Return the counts of packets."""
-    return MissionTraffic(*typed(list[Row], saved, "packets of the mission"))
-
-
 @part
 class MissionLink:
     """The packets of a mission, in the order of its vehicles."""
@@ -83,16 +77,19 @@ class MissionLink:
     posted: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the newest route was sent last
     last_sent: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # a packet of the station
     reported: Ints = array("i8", MEMBER, low=0)  # finished tasks in the last report
-    counts: MissionTraffic = plain(lambda: MissionTraffic(0, 0, 0, 0, 0, 0, 0), list, traffic_from)
+    counts: MissionTraffic = record(MissionTraffic, lambda: MissionTraffic(0, 0, 0, 0, 0, 0, 0))
 
-    def __init__(self, radio: RadioStage, station: str, via: MissionViaSection, participants: MissionFleets) -> None:
+    def __init__(self, station: str, via: MissionViaSection, participants: MissionFleets) -> None:
         """`station` and `via` are those of the scenario's mission."""
         fill(self)
-        self.radio, self.station, self.via, self.participants = radio, station, via, participants
+        self.station, self.via, self.participants = station, via, participants
         self.mission = participants.mission
         self.outbox = fresh(Outbox, most_bits=8 * via.mtu)
-        if self.mission.setup.method == "cbba":
-            self.mission.negotiator = self.negotiate
+
+    @property
+    def radio(self) -> RadioStage:
+        """The radio over which the packets go."""
+        return self.participants.host.radio
 
     def check(self, state: Any) -> None:
         """Refuse other numbers of vehicles than the mission has."""
@@ -122,9 +119,9 @@ class MissionLink:
         """
         radios = self._radios()
         self._grow(time, radios)
-        came = self._arrivals(radios)
-        changed = self._deliver(time, came, poses) if len(came.rows) else []
-        reports, lacks = _reports(came)
+        packets = self._arrivals(radios)
+        changed = self._deliver(time, packets, poses) if len(packets.rows) else []
+        reports, lacks = _reports(packets)
         contact, onboard = self._parts
         agreed = onboard.take_agreed(contact, time, lambda row: as_pose(poses[row]))
         self.inboxes.discard(agreed, onboard.number)
@@ -157,26 +154,26 @@ class MissionLink:
 
     def _arrivals(self, radios: Ints) -> Packets:
         """Return the packets that have arrived of and for vehicles that are there."""
-        came = self.radio.channel.take_service(MISSION, self.radio.world.clock.tick)
-        values = _wide(came.values)
+        packets = self.radio.channel.take_service(MISSION, self.radio.world.clock.tick)
+        values = _wide(packets.values)
         kind, row_of = values[:, 0].astype(np.int64), np.full(self.radio.roster.radios.n, -1)
         present = np.flatnonzero(radios >= 0)
         row_of[radios[present]] = present
-        rows = row_of[np.where(kind == REPORT, came.origin, came.receiver)]
+        rows = row_of[np.where(kind == REPORT, packets.origin, packets.receiver)]
         there = rows >= 0  # the others have left the mission
-        return Packets(rows[there], kind[there], came.sent[there], came.arrived[there], values[there])
+        return Packets(rows[there], kind[there], packets.sent[there], packets.arrived[there], values[there])
 
-    def _deliver(self, time: float, came: Packets, poses: Floats) -> list[int]:
+    def _deliver(self, time: float, packets: Packets, poses: Floats) -> list[int]:
         """Let vehicles take packets of the station; return the rows of those that have received a new route."""
         contact, onboard = self._parts
-        mine = (came.kind != REPORT) & ~onboard.fleet.marked("damaged")[came.rows]
-        np.maximum.at(onboard.heard, came.rows[mine], came.arrived[mine])
-        number, changed = came.values[:, NUMBER].astype(np.int64), []
-        answers = mine & (came.kind == ACKNOWLEDGEMENT)
-        np.maximum.at(onboard.acknowledged, came.rows[answers], number[answers])
-        newer = mine & (came.kind == ROUTE) & (number > onboard.number[came.rows])
+        received = (packets.kind != REPORT) & ~onboard.fleet.marked("damaged")[packets.rows]
+        np.maximum.at(onboard.heard, packets.rows[received], packets.arrived[received])
+        number, changed = packets.values[:, NUMBER].astype(np.int64), []
+        answers = received & (packets.kind == ACKNOWLEDGEMENT)
+        np.maximum.at(onboard.acknowledged, packets.rows[answers], number[answers])
+        newer = received & (packets.kind == ROUTE) & (number > onboard.number[packets.rows])
         for k in np.flatnonzero(newer).tolist():  # at most half a queue of the station in an update
-            row, (part, parts) = int(came.rows[k]), came.values[k, NUMBER + 1 : NUMBER + 3].tolist()
+            row, (part, parts) = int(packets.rows[k]), packets.values[k, NUMBER + 1 : NUMBER + 3].tolist()
             if not self.inboxes.take(row, int(number[k]), int(part), int(parts)):
                 continue
             inputs = contact.issued.get(row, {}).get(int(number[k]))
@@ -230,9 +227,9 @@ class MissionLink:
         rows = np.flatnonzero(due & (radios >= 0) & ~onboard.fleet.marked("damaged"))
         if not len(rows):
             return
-        known = np.full(len(rows), np.nan) if charge is None else charge[rows]
+        levels = np.full(len(rows), np.nan) if charge is None else charge[rows]
         lacks = self.inboxes.reception(rows)
-        table = np.column_stack([_numbers(onboard.report(rows, time, known, poses[rows])), lacks])
+        table = np.column_stack([_numbers(onboard.report(rows, time, levels, poses[rows])), lacks])
         more = TASK_BITS * np.maximum(onboard.finished[rows] - onboard.acknowledged[rows], 0)
         bits = self.via.report_bits + more + RECEPTION_BITS * (lacks[:, 0] > 0.0)
         later = UPDATE * self._drawn(radios[rows], self.radio.world.clock.tick)
@@ -279,10 +276,10 @@ class MissionLink:
 
     def _grow(self, time: float, radios: Ints) -> None:
         """Extend the arrays for vehicles that have joined; each begins to report within one interval."""
-        known, count = len(self.reported), len(radios)
-        if count == known:
+        rows, count = len(self.reported), len(radios)
+        if count == rows:
             return
-        phase = self._drawn(np.maximum(radios[known:], 0), 0)
+        phase = self._drawn(np.maximum(radios[rows:], 0), 0)
         extend(self, count, next_report=time + phase / self.via.reports, posted=time, last_sent=time)
         self.outbox.grow(count)
 
@@ -301,12 +298,14 @@ class MissionLink:
         table = _wide(values)
         kind, rest = table[:, 0], table[:, 1:]
         report, route = table[kind == REPORT], table[kind == ROUTE]
-        whole = table[:, [0, NUMBER]], report[:, [ALONE, FINISHED]], report[:, LACKS:], route[:, NUMBER : NUMBER + 3]
-        good = all(bool(((numbers >= 0.0) & (numbers == np.floor(numbers))).all()) for numbers in whole)
-        good = good and bool(np.isin(kind, (ROUTE, REPORT, ACKNOWLEDGEMENT)).all() and (np.abs(rest) <= LARGEST).all())
+        integers = table[:, [0, NUMBER]], report[:, [ALONE, FINISHED]], report[:, LACKS:], route[:, NUMBER : NUMBER + 3]
+        valid = all(bool(((numbers >= 0.0) & (numbers == np.floor(numbers))).all()) for numbers in integers)
+        valid = valid and bool(
+            np.isin(kind, (ROUTE, REPORT, ACKNOWLEDGEMENT)).all() and (np.abs(rest) <= LARGEST).all()
+        )
         part, parts = route[:, NUMBER + 1], route[:, NUMBER + 2]
-        good = good and bool((report[:, ALONE] <= 1.0).all() and (part < parts).all() and (parts <= MOST_PARTS).all())
-        if not good or (report[:, LACKS + 1] > MOST_PARTS).any() or (report[:, LACKS + 2] >= 2.0**WINDOW).any():
+        valid = valid and bool((report[:, ALONE] <= 1.0).all() and (part < parts).all() and (parts <= MOST_PARTS).all())
+        if not valid or (report[:, LACKS + 1] > MOST_PARTS).any() or (report[:, LACKS + 2] >= 2.0**WINDOW).any():
             raise InvalidValueError("saved packets of the mission are not valid")
 
 
@@ -324,11 +323,11 @@ def _numbers(reports: VehicleReports) -> Floats:
     return np.column_stack(own)
 
 
-def _reports(came: Packets) -> tuple[VehicleReports, Ints]:
+def _reports(packets: Packets) -> tuple[VehicleReports, Ints]:
     """Return the reports among packets, and what they say about incomplete routes (k, RECEPTION)."""
-    mine = came.kind == REPORT
-    values = came.values[mine]
+    which = packets.kind == REPORT
+    rows, sent, values = packets.rows[which], packets.sent[which], packets.values[which]
     charge = np.where(values[:, CHARGE] == NO_CHARGE, np.nan, values[:, CHARGE])
     own = values[:, NUMBER].astype(np.int64), values[:, ALONE] != 0.0, values[:, PROGRESS], values[:, TRAVELLED], charge
     pose, finished = values[:, POSE:FINISHED], values[:, FINISHED].astype(np.int64)
-    return VehicleReports(came.rows[mine], came.sent[mine], *own, pose, finished), values[:, LACKS:].astype(np.int64)
+    return VehicleReports(rows, sent, *own, pose, finished), values[:, LACKS:].astype(np.int64)

@@ -7,17 +7,17 @@ repeats the parts that are missing. A newer route replaces an older one on both 
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge
 
 from paddock.errors import InvalidValueError
 from paddock.planning.mission.station import Row
-from paddock.planning.mission.vehicles import MEMBER, Bools, extend, record
-from paddock.world.archive import typed
+from paddock.planning.mission.vehicles import MEMBER, Bools, extend
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
-from paddock.world.parts import array, part, plain
+from paddock.world.parts import array, mapping, part, record
 
 WINDOW = 32  # parts that a report describes
 MOST_PARTS = 1 << 24  # of a route
@@ -27,7 +27,7 @@ RECEPTION = 3  # numbers of a report about a route that is incomplete: its numbe
 class Outgoing(NamedTuple):
     """Parts of the newest route of a vehicle that wait to be sent."""
 
-    parts: tuple[int, ...]
+    parts: tuple[Row, ...]
     again: bool  # they were sent before
 
 
@@ -41,14 +41,6 @@ class PartsPosted(NamedTuple):
     again: Bools
 
 
-def outgoing_from(saved: Any) -> dict[int, Outgoing]:
-    """Return the routes to be sent by row, in their order."""
-    rows = typed(list[tuple[Row, tuple[tuple[Row, ...], bool]]], saved, "routes to be sent")
-    if len({row for row, _ in rows}) != len(rows):
-        raise InvalidValueError("a vehicle has two routes to be sent")
-    return {row: Outgoing(*outgoing) for row, outgoing in rows}
-
-
 @part
 class Outbox:
     """Routes that the station sends, the oldest first."""
@@ -56,7 +48,7 @@ class Outbox:
     most_bits: int  # of a packet
     number: Ints = array("i8", MEMBER, low=0)  # of the route whose size is known
     bits: Ints = array("i8", MEMBER, low=0, high=2**62)  # of it
-    waiting: dict[int, Outgoing] = plain(dict, record, outgoing_from)  # by row
+    waiting: dict[int, Outgoing] = record(dict[Row, Outgoing], dict)  # by row
 
     def check(self, state: Any) -> None:
         """Refuse parts that the routes do not have."""
@@ -93,53 +85,41 @@ class Outbox:
 
     def take(self, room: int, not_yet: Collection[int]) -> PartsPosted:
         """Take as many parts as there is room for; `not_yet` are rows that still negotiate."""
-        taken: list[tuple[int, int, bool]] = []
+        packets: list[tuple[int, int, bool]] = []
         for row, (parts, again) in list(self.waiting.items()):
-            if len(taken) >= room:
+            if len(packets) >= room:
                 break
             if row in not_yet:
                 continue
-            now = parts[: room - len(taken)]
-            taken += [(row, part, again) for part in now]
+            now = parts[: room - len(packets)]
+            packets += [(row, part, again) for part in now]
             if len(now) == len(parts):
                 del self.waiting[row]
             else:
                 self.waiting[row] = Outgoing(parts[len(now) :], again)
-        rows, part, again_ = np.array(taken, np.int64).reshape(-1, 3).T
+        rows, part, repeated = np.array(packets, np.int64).reshape(-1, 3).T
         bits = np.minimum(self.bits[rows] - part * self.most_bits, self.most_bits)
-        return PartsPosted(rows, part, self.parts_of(rows), bits, again_ != 0)
+        return PartsPosted(rows, part, self.parts_of(rows), bits, repeated != 0)
 
 
 @dataclass
 class Incoming:
     """A route of which parts have arrived."""
 
-    number: int
+    number: Annotated[int, Ge(1)]
     arrived: Bools  # (parts,)
 
-
-def incoming_record(routes: dict[int, Incoming]) -> list[Any]:
-    """Return routes that have arrived in part as plain values."""
-    return [[row, route.number, route.arrived] for row, route in sorted(routes.items())]
-
-
-def incoming_from(saved: Any) -> dict[int, Incoming]:
-    """Return routes that have arrived in part, by row."""
-    routes = {}
-    for row, number, arrived in saved:
-        valid = isinstance(arrived, np.ndarray) and arrived.dtype == np.bool_ and arrived.ndim == 1
-        valid = valid and 0 < len(arrived) <= MOST_PARTS and arrived.any() and not arrived.all()
-        if not valid or type(number) is not int or not 0 < number < 1 << 53 or type(row) is not int or row < 0:
-            raise InvalidValueError("the parts of a route are not valid")
-        routes[row] = Incoming(number, arrived.copy())
-    return routes
+    def check_saved(self) -> bool:
+        """Return whether some parts have arrived, but not all."""
+        known = self.arrived.ndim == 1 and 0 < len(self.arrived) <= MOST_PARTS
+        return known and bool(self.arrived.any()) and not self.arrived.all()
 
 
 @part
 class Inboxes:
     """Routes that vehicles have received in part, by row."""
 
-    routes: dict[int, Incoming] = plain(dict, incoming_record, incoming_from)
+    routes: dict[int, Incoming] = mapping(Row, Incoming)
 
     def take(self, row: int, number: int, part: int, parts: int) -> bool:
         """Take a part of a route; return whether that completes it. Parts of an older route are ignored."""
@@ -163,8 +143,8 @@ class Inboxes:
     def reception(self, rows: Ints) -> Floats:
         """Return the numbers about incomplete routes in reports of vehicles (k, RECEPTION); 0: there is none."""
         table = np.zeros((len(rows), RECEPTION))
-        mine = np.isin(rows, list(self.routes)) if self.routes else np.zeros(len(rows), bool)
-        for k in np.flatnonzero(mine).tolist():
+        incomplete = np.isin(rows, list(self.routes)) if self.routes else np.zeros(len(rows), bool)
+        for k in np.flatnonzero(incomplete).tolist():
             route = self.routes[int(rows[k])]
             first = int(np.argmin(route.arrived))
             next_ones = route.arrived[first : first + WINDOW]

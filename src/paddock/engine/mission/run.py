@@ -9,16 +9,15 @@ import numpy as np
 from pydantic import Field
 
 from paddock.engine.actions import MissionAction
-from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import Location, build_program
-from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets, PreparedSpawn
+from paddock.engine.fleets import PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
-from paddock.engine.mission.following import MissionFleets
+from paddock.engine.mission.following import MissionFleets, MissionHost
 from paddock.engine.mission.link import MissionLink
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.consensus_radio import Negotiated
 from paddock.planning.from_scenario import (
     check_heights,
     participants,
@@ -30,6 +29,7 @@ from paddock.planning.from_scenario import (
 )
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
+from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
@@ -40,11 +40,9 @@ from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
 from paddock.wire.mission_results import MissionView, TaskView, VehicleView, ZoneView
 from paddock.wire.results import PlannedRoute
-from paddock.world.archive import typed
 from paddock.world.fleet import Ints
-from paddock.world.parts import child, fresh, part, value
-from paddock.world.parts import plain as plain_leaf
-from paddock.world.world import World
+from paddock.world.parts import child, fresh, part, record, value
+from paddock.world.records import from_tree
 
 POINTS = 400  # maximum number of points of a displayed route
 FINEST = 2.0  # minimum m between two of them
@@ -91,7 +89,7 @@ class RouteAhead(NamedTuple):
         return [PlannedRoute(self.fleet, self.ids, "mission", False, points)]
 
 
-def check_members(scenario: Scenario, world: World) -> None:
+def check_members(scenario: Scenario, world: Run) -> None:
     """Refuse driven vehicles, joining ones that could not be built at their time, and plans that stop by the clock."""
     mission = scenario.mission
     assert mission is not None
@@ -121,17 +119,12 @@ def refuse_behaviour(entry: VehicleEntry, location: Location) -> None:
             )
 
 
-def fleets_from(saved: Any) -> set[str]:
-    """Return the names of fleets."""
-    return set(typed(list[str], saved, "fleets of the mission"))
-
-
 @part
 class MissionRunState:
     """The state of a mission that is executed."""
 
     joining: int  # events at which vehicles join
-    fleets: set[str] = plain_leaf(set, sorted, fleets_from)  # names of those that take part
+    fleets: set[str] = record(set[str], set)  # names of those that take part
     joined: int = value(0, low=0)  # events whose vehicles have joined
     reported: int = value(0, low=0)  # entries of the log already reported as events
     execution: Any = child()  # a DynamicsExecution or KinematicRun, which has the mission
@@ -146,59 +139,43 @@ class MissionRunState:
 class MissionRun:
     """One run of the mission of a scenario."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        world: World,
-        fleets: Fleets,
-        events: EventLog,
-        poses: PoseBlocks,
-        radio: RadioStage | None = None,
-    ) -> None:
-        """`radio` is the stage over which a mission with `via` reaches its vehicles."""
-        check_members(scenario, world)
-        self.scenario = scenario
-        self.world = world
-        self.fleets = fleets
-        self.events = events
-        self.mission: Mission = Mission(setup_of(scenario))
-        kinematic = self.mission.setup.execute == "kinematic"
-        assert scenario.mission is not None
-        self.joining = sorted(
-            ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
-        )
+    def __init__(self, scenario: Scenario, host: MissionHost) -> None:
+        check_members(scenario, host.world)
+        self.scenario, self.host = scenario, host
+        section, radio = scenario.mission, scenario.radio
+        assert section is not None
+        setup, via = setup_of(scenario), section.via
+        negotiates = via is not None and setup.method == "cbba"
+        self.mission = Mission(setup, negotiator=self._negotiate if negotiates else None)
+        joining = ((event.at, k) for k, event in enumerate(section.events) if event.vehicle is not None)
+        self.joining = sorted(joining)
         self.state = fresh(MissionRunState, joining=len(self.joining))
-        members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
-        self.state.fleets = members
-        self.participants = MissionFleets(self.mission, members, world, fleets.programs)
+        self.state.fleets = {scenario.vehicles[k].name for k in participants(scenario, section)}
+        self.participants = MissionFleets(self.mission, self.state, host)
         self.link = None
-        if scenario.mission.via is not None and radio is not None:
-            assert scenario.radio is not None
-            via = scenario.mission.via
-            self.link = MissionLink(radio, station_of(via, scenario.radio), via, self.participants)
+        if via is not None:
+            assert radio is not None
+            self.link = MissionLink(station_of(via, radio), via, self.participants)
         self.execution: DynamicsExecution | KinematicExecution = (
             KinematicExecution(self.participants)
-            if kinematic
-            else DynamicsExecution(self.participants, poses, self.link)
+            if setup.execute == "kinematic"
+            else DynamicsExecution(self.participants, self.link)
         )
         self.state.execution = self.execution.part
 
-    def attach(
-        self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks, radio: RadioStage | None = None
-    ) -> None:
-        """Move to a world with the same vehicles, which has taken over the state of the one it was made for."""
-        self.world, self.fleets, self.events = world, fleets, events
-        self.participants.world, self.participants.programs = world, fleets.programs
-        self.participants.forget()
-        self.execution.world = world
-        if self.link is not None and radio is not None:
-            self.link.radio = radio
-        if isinstance(self.execution, DynamicsExecution):
-            self.execution.blocks = poses
+    @property
+    def world(self) -> Run:
+        """The world in which the mission takes place."""
+        return self.host.world
+
+    def _negotiate(self, costs: Costs, rows: list[int], present: list[list[int]]) -> Negotiated:
+        """Let the vehicles of some rows negotiate over the present links."""
+        assert self.link is not None
+        return self.link.negotiate(costs, rows, present)
 
     def built(self, program: FleetProgram) -> None:
         """Add a new fleet; its vehicles follow the mission."""
-        if program.fleet.name in self.participants.fleets:
+        if program.fleet.name in self.state.fleets:
             self.execution.join(program)
 
     def begin(self) -> None:
@@ -305,35 +282,33 @@ class MissionRun:
 
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""
-        self.participants.fleets.add(entry.name)
+        self.state.fleets.add(entry.name)
         try:
             fields = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
-            self.fleets.spawn(fields, prepared)
+            self.host.fleets.spawn(fields, prepared)
         except Exception:
-            self.participants.fleets.discard(entry.name)
+            self.state.fleets.discard(entry.name)
             raise
 
     def _report(self, tick: int) -> None:
         log = self.mission.log
         for entry in log[self.state.reported :]:
-            known = entry.detail if entry.detail in STATES else None
-            kind = known if entry.kind == "state" else EVENTS.get(entry.kind)
+            status = entry.detail if entry.detail in STATES else None
+            kind = status if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
-                self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
+                self.host.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
         self.state.reported = len(log)
 
     def rebuild(self) -> None:
         """Build what is derived from a loaded state, after the fleets."""
-        self.participants.fleets = self.state.fleets
-        self.participants.forget()
         self.execution.rebuild()
         if self.link is not None:
             self.link.check_packets()
 
     def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.state.fleets = self.participants.fleets = fleets_from(saved["fleets"])
+        self.state.fleets = from_tree(set[str], saved["fleets"], "mission.fleets")
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:
@@ -396,7 +371,7 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
         return dotted(("add_vehicle", *path))
 
     refuse_behaviour(entry, location)
-    if entry.name in run.fleets.programs:
+    if entry.name in run.world.programs:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
     if prepared is None:
         build_program(run.world, run.scenario, entry, location)  # raises, with the location, if it cannot be built

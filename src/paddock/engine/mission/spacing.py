@@ -11,11 +11,10 @@ from paddock.compute.routine import routine
 from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, FleetTracks, FleetVehicles
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import along_per_flown, point_on
-from paddock.planning.mission.vehicles import records
 from paddock.planning.solver.layers import LAYERS, MARGIN, layer_spacing
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
-from paddock.world.parts import array, fill, part
+from paddock.world.parts import array, fill, part, record
 
 AHEAD, EVERY = 20.0, 1.0
 """Prediction horizon and step, s."""
@@ -115,7 +114,7 @@ Members = list[tuple[FleetVehicles, FleetTracks]]
 class Spacing:
     """Keeps flying vehicles apart; arrays are in the order of the mission's vehicles."""
 
-    closest: Closest = records(Closest, "closest approach", lambda: Closest(inf, inf))
+    closest: Closest = record(Closest, lambda: Closest(inf, inf))
     senses: Floats = array("f8", "flying", low=-1.0, high=1.0)  # 1: up, -1: down, 0: neither
 
     def __init__(self, separation: tuple[float, float], ground: Callable[[Any, Any], Floats], planned: bool) -> None:
@@ -172,7 +171,7 @@ class Spacing:
         """Return opposite senses for vehicles of one layer that will meet; 0 for vehicles without a path."""
         tables, columns, begin = [np.zeros((0, COLUMNS))], [], 0  # all fleets in one table
         for group, tracks in flying:
-            path, rows = tracks.behaviour.path, group.rows
+            path, rows = tracks.path, group.rows
             names = ("first", "last", "loop", "row")
             first, last, loop, row = (tracks.column(name, rows).astype(np.int64) for name in names)
             loop = np.where(loop >= 0, loop + begin, -1)

@@ -5,14 +5,13 @@ spoofers, has a table of signals, which the sensor reads.
 """
 
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paddock.engine.fleet_settings import GNSS
-from paddock.engine.program import FleetProgram
 from paddock.engine.radio.roster import path_tables
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning
 from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, started
 from paddock.radio.links.paths import check_frequencies, classes_of
@@ -43,10 +42,10 @@ def as_jammer(spoofer: SpooferSection) -> JammerSection:
 class ReceiverRoster:
     """What does not change while the vehicles stay the same."""
 
-    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
+    def __init__(self, scenario: Scenario, world: Run) -> None:
         section = scenario.radio
         assert section is not None
-        self.fleets = [p.fleet for p in programs.values() if GNSS in p.fleet.tables and p.fleet.n]
+        self.fleets = [p.fleet for p in world.programs.values() if GNSS in p.fleet.tables and p.fleet.n]
         fitted = [
             FleetRadios(fleet.name, fleet.ids[fleet.rows], fleet.tables["streams"][fleet.rows], (RECEIVER,))
             for fleet in self.fleets
@@ -157,7 +156,7 @@ class SatelliteField:
     """The signals of satellites and spoofers at all vehicles."""
 
     def __init__(self, radio: "RadioStage") -> None:
-        self._radio, self.world, self.programs = radio, radio.world, radio.programs
+        self._radio, self.world = radio, radio.world
         self.scenario = scenario = radio.scenario
         section = scenario.radio
         if section is not None:
@@ -172,7 +171,7 @@ class SatelliteField:
             ways[:3, q], ways[3:, q] = spoofer.offset or 0.0, 0.0 if pull is None else pull.velocity
         self._ways, self._rules = ways, rules
         self._roster: ReceiverRoster | None = None
-        self._version = (-1, -1)
+        self._version: tuple[int, int] = (-1, -1)
 
     @property
     def states(self) -> list[JammerState]:
@@ -186,9 +185,8 @@ class SatelliteField:
     @property
     def roster(self) -> ReceiverRoster:
         """The receivers of the present vehicles."""
-        version = self.world.version
-        if self._roster is None or self._version != version:
-            self._roster, self._version = ReceiverRoster(self.scenario, self.world, self.programs), version
+        if self._roster is None or self._version != self.world.version:
+            self._roster, self._version = ReceiverRoster(self.scenario, self.world), self.world.version
         return self._roster
 
     def update(self, tick: int) -> None:
@@ -198,7 +196,7 @@ class SatelliteField:
         time, interval = tick / self.world.clock.rate, self._radio.interval
         weights = np.array([jammer_weight(jammers, doing, k) for k in range(jammers.columns)])
         active = self._active(time)
-        fleets = [p.fleet for p in self.programs.values() if GNSS in p.fleet.tables]
+        fleets = [p.fleet for p in self.world.programs.values() if GNSS in p.fleet.tables]
         if not weights.any() and not active.any():
             for fleet in fleets:
                 self._set_open(fleet, tick)
@@ -240,7 +238,7 @@ class SatelliteField:
         for row in (COLUMN.frequency, COLUMN.bandwidth, COLUMN.power):
             table[row, radios.n + roster.columns] = from_main[row]
         for part in radios.parts:
-            program = self.programs[part.fleet]
+            program = self.world.programs[part.fleet]
             poses = program.pose_block(self.world.clock.tick)
             radios.place(part, poses if program.fleet.in_order else program.fleet.by_key(poses))
         self._radio.put_emitters(roster.emitters, radios)
@@ -261,7 +259,7 @@ class SatelliteField:
 
     def _watch_fixes(self, tick: int) -> None:
         """Note and report which vehicles have lost or regained their fix, by the newest readings of all receivers."""
-        for program in self.programs.values():
+        for program in self.world.programs.values():
             fleet = program.fleet
             receivers = [array for array in program.sensors.values() if array.sensor.name == "gnss"]
             if GNSS not in fleet.tables or not fleet.n:
@@ -300,7 +298,7 @@ class SatelliteField:
 
     def check(self) -> None:
         """Refuse satellite signals of a loaded state that no run can have left."""
-        for name, program in self.programs.items():
+        for name, program in self.world.programs.items():
             if GNSS in program.fleet.tables:
                 signals = program.fleet.tables[GNSS][:, : program.fleet.n]
                 if not g.possible_signals(signals, len(self.sections), self.world.clock.time):

@@ -157,16 +157,17 @@ def linked_pairs(links: Links, lowest: int) -> Ints:
 
 # silent radios --------------------------------------------------------------------------------------------------------
 Mask = NDArray[np.bool_]
-DamagedRows = Callable[[], Iterable[tuple[str, Ints]]]
-"""Returns the damaged vehicles of each fleet: their places in the order of its members."""
 DAMAGED = "damaged"  # why a link of such a radio is down
 
 
-def silent_radios(radios: Radios, damaged: DamagedRows) -> Mask:
-    """Return whether each radio is that of a vehicle that is damaged now, (n,)."""
+def silent_radios(radios: Radios, damaged: Iterable[tuple[str, Ints]]) -> Mask:
+    """Return whether each radio is that of a damaged vehicle, (n,).
+
+    `damaged` are fleets and the places of vehicles in the order of their members.
+    """
     mask = np.zeros(radios.n, bool)
     parts = {part.fleet: part for part in radios.parts}
-    for fleet, places in damaged():
+    for fleet, places in damaged:
         if fleet in parts:
             part = parts[fleet]
             own = mask[part.radios]

@@ -107,7 +107,7 @@ class MessageStage:
         self._radio, self._poses, self.events = radio, poses, events
         self.section = section = radio.section
         self.rate, self.period = radio.world.clock.rate, radio.period  # ticks per second, and between two updates
-        self.messages = Messages(section, radio.world.seed)
+        self._messages = Messages(section)
         self._disturbances: DisturbanceUpdate | None = None
         self._radios: Radios | None = None
         self._run: RunState | None = None  # the state of the run whose packets are in use
@@ -117,24 +117,33 @@ class MessageStage:
         self._phases = np.zeros(0)  # periods of beacons
         self._numbers = np.zeros(0)  # of their present periods
         self._beacons, self._later = np.zeros(0), np.zeros(0)  # ticks of their beacons, and ticks after those
-        # of packets of programs, by their numbers: where they go, and what they contain. It stays in this process, so
-        # that it is lost with a reset or restore
+        # of packets of programs, by their numbers: where they go, and what they contain
         self._contents: dict[int, tuple[deque[Any], Any]] = {}
         # beacons of a radio in one tick, 0: there are none
         self.beacons_per_tick = 0.0 if section.beacons is None else min(section.beacons.rate / self.rate, 1.0)
 
     # time ------------------------------------------------------------------------------------------------------------
 
+    @property
+    def messages(self) -> Messages:
+        """The packets between the present radios."""
+        self.fitted()
+        return self._messages
+
+    def slot_at(self, time: float) -> int:
+        """Return the slot of the channel that contains a time (s)."""
+        return self._messages.slot_at(time)
+
     def due(self, tick: int) -> int:
         """Return this tick while packets are under way or beacons are sent, else that of the next links."""
-        if not self._radio.roster.radios.n:
+        if not self.fitted().roster.radios.n:
             return NEVER_DUE
-        busy = self.beacons_per_tick or self.messages.busy or self.messages.serves
+        busy = self.beacons_per_tick or self._messages.busy or self._messages.serves
         return tick if busy else every(tick, self.period)
 
     def run(self, tick: int) -> None:
         """Run the channel up to now, take new links, and send beacons."""
-        radio, messages = self.fitted(), self.messages
+        radio, messages = self.fitted(), self._messages
         if messages.busy:
             messages.advance(tick / self.rate)
         if messages.serves:
@@ -147,7 +156,7 @@ class MessageStage:
     def airtimes(self, tick: int) -> Floats:
         """Return the time (s) that each radio was on the air since the last call, until a tick."""
         self.fitted()
-        return self.messages.airtimes(tick / self.rate)
+        return self._messages.airtimes(tick / self.rate)
 
     def begin(self, tick: int) -> None:
         """Take the first links, and send the first beacons."""
@@ -165,10 +174,10 @@ class MessageStage:
         self._radios, streams = radios, radios.streams[: radios.n]
         devices = devices_of(radios, self.section)
         self._sensed = sensed(radios, self.section)
-        if state is self.messages.state:
-            self.messages.devices = devices
+        if state is self._messages.state:
+            self._messages.devices = devices
         else:
-            self.messages.set_state(state, devices)
+            self._messages.set_state(state, devices, radio.world.seed)
             self._linked = -1
             if self._run is radio.world.state:
                 self._follow_radios()
@@ -184,21 +193,21 @@ class MessageStage:
 
     def _follow_radios(self) -> None:
         """Use the links between the radios that are there now: transmissions start again."""
-        self.messages.relink(None, None)
-        if self.beacons_per_tick or self.messages.busy:
+        self._messages.relink(None, None)
+        if self.beacons_per_tick or self._messages.busy:
             self._connect(self._radio.world.clock.tick)
 
     def _follow_state(self) -> None:
         """Use the links of a state that was loaded, or is that of a new run."""
-        self.messages.use(self.channel_links())
-        if self.beacons_per_tick or self.messages.busy:
+        self._messages.use(self.channel_links())
+        if self.beacons_per_tick or self._messages.busy:
             self._linked = self._radio.links.tick
-            self._routed = self.messages.routing
-            self.messages.use_graph(self._graph() if self._routed else None)
+            self._routed = self._messages.routing
+            self._messages.use_graph(self._graph() if self._routed else None)
 
     def check(self) -> None:
         """Refuse a loaded state whose times do not fit the run."""
-        radio, messages = self.fitted(), self.messages
+        radio, messages = self.fitted(), self._messages
         if not possible_places(radio.state.packets.placed):
             raise PaddockError("saved packets: places of radios are not valid")
         now, step = radio.world.clock.tick / self.rate, 1.0 / self.rate
@@ -216,9 +225,9 @@ class MessageStage:
     def _update(self, tick: int, quiet: bool = False) -> None:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         radio = self._radio
-        self._linked, busy = -1, self.messages.busy
+        self._linked, busy = -1, self._messages.busy
         if radio.state.silent.any():
-            self.messages.silence(np.flatnonzero(radio.state.silent))
+            self._messages.silence(np.flatnonzero(radio.state.silent))
         if radio.links.tick == tick:
             radio.state.packets.placed = placed_radios(radio.roster.radios, radio.state.packets.placed)
         if self.beacons_per_tick or busy:
@@ -229,15 +238,15 @@ class MessageStage:
 
     def _connect(self, tick: int) -> None:
         """Let the channel use the links."""
-        self._routed = self.messages.routing
-        self.messages.relink(self.channel_links(), self._graph() if self._routed else None, tick / self.rate)
+        self._routed = self._messages.routing
+        self._messages.relink(self.channel_links(), self._graph() if self._routed else None, tick / self.rate)
         self._linked = self._radio.links.tick
 
     def channel_links(self) -> ChannelLinks:
         """Return the links of an update as the channel needs them."""
         radio = self._radio
-        links, rules = radio.links, self.messages.rules
-        anchor = self.messages.slot_at(max(links.tick, 0) / self.rate)
+        links, rules = radio.links, self._messages.rules
+        anchor = self._messages.slot_at(max(links.tick, 0) / self.rate)
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
         denied = denied_slots(links.bursts, steady_jamming(links), energy, rules.slot, rules.difs, anchor)
@@ -271,7 +280,7 @@ class MessageStage:
             own, places = part.vehicles(due)
             if len(own):
                 states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, places].T)
-                self.messages.beacon(due[own], states, tick / self.rate, self._later[due[own]] / self.rate)
+                self._messages.beacon(due[own], states, tick / self.rate, self._later[due[own]] / self.rate)
 
     # network ---------------------------------------------------------------------------------------------------------
 
@@ -356,19 +365,19 @@ class MessageStage:
         content = json.loads(arguments["text"]) if "text" in arguments else bytes(arguments["bytes"])
         self._prepare(tick, goal != c.BROADCAST)
         options = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
-        number = self.messages.send(source, goal, content, tick / self.rate, **options)
+        number = self._messages.send(source, goal, content, tick / self.rate, **options)
         self._report_unreachable(source, goal, tick)
         return number
 
     def _report_unreachable(self, source: int, goal: int, tick: int) -> None:
         """Report why a message will not arrive, by the present links; once in `AGAIN` s for the same two."""
-        labels, links = self._radio.state.packets.labels, self.messages.links
+        labels, links = self._radio.state.packets.labels, self._messages.links
         if goal == c.BROADCAST:
             row = links.entries["link"][links.first[source] : links.last[source]]
-            if links.up[row[row >= 0]].any() or self.messages.n < 2:
+            if links.up[row[row >= 0]].any() or self._messages.n < 2:
                 return
-            apart = self._radio.roster.radios.table[:3, : self.messages.n] - links.position[:, [source]]
-            others = self.messages.devices.group != self.messages.devices.group[source]
+            apart = self._radio.roster.radios.table[:3, : self._messages.n] - links.position[:, [source]]
+            others = self._messages.devices.group != self._messages.devices.group[source]
             if not others.any():
                 return
             nearest = int(np.argmin(np.where(others, (apart**2).sum(axis=0), np.inf)))
@@ -392,13 +401,13 @@ class MessageStage:
             self._connect(tick)
         if routed and not self._routed:
             self._routed = True
-            self.messages.use_graph(self._graph())
+            self._messages.use_graph(self._graph())
 
     def post_service(self, post: Post, tick: int) -> Ints:
         """Queue packets of a service; return their numbers, 0 for those that a full queue has dropped."""
         self.fitted()
         self._prepare(tick, True)
-        numbers, counts = self.messages.post_service(post, tick / self.rate), self.messages.state.services
+        numbers, counts = self._messages.post_service(post, tick / self.rate), self._messages.state.services
         counts[SERVICE_SENT, post.kind - c.COMMAND] += len(numbers)
         counts[SERVICE_DROPPED, post.kind - c.COMMAND] += int((numbers == 0).sum())
         return numbers
@@ -410,7 +419,7 @@ class MessageStage:
     def take_service(self, kind: int, tick: int) -> Arrivals:
         """Take the packets of a service that have arrived by a tick; receivers and origins are radios."""
         state = self.fitted().state.packets
-        arrivals = self.messages.take_service(kind, tick / self.rate)
+        arrivals = self._messages.take_service(kind, tick / self.rate)
         state.services[SERVICE_DELIVERED, kind - c.COMMAND] += len(arrivals.number)
         return arrivals
 
@@ -423,8 +432,8 @@ class MessageStage:
             source, goal = radio.number_of(action.source), radio.number_of(action.to)
         except PaddockError:  # the vehicle has been removed
             return 0
-        if len(self.messages.queued(c.MAVLINK, source)) >= action.queue:
-            self.messages.state.counts[c.QUEUE_FULL, source] += 1
+        if len(self._messages.queued(c.MAVLINK, source)) >= action.queue:
+            self._messages.state.counts[c.QUEUE_FULL, source] += 1
             self.count_replaced(c.MAVLINK, 1)
             return 0
         ends, frame = (np.array([source]), np.array([goal])), (action.header_bits, action.retries)
@@ -433,7 +442,12 @@ class MessageStage:
 
     def await_packet(self, number: int, arrivals: deque[Any], content: Any) -> None:
         """Append the content of a packet to `arrivals` when it has arrived."""
+        self.fitted()
         self._contents[number] = arrivals, content
+
+    def awaits(self, number: int) -> bool:
+        """Return whether a packet of a program may still arrive."""
+        return number in self._contents
 
     def _deliver_programs(self, tick: int) -> None:
         """Hand the packets of programs that have arrived to those that await them."""
@@ -441,8 +455,8 @@ class MessageStage:
             arrivals, content = self._contents.pop(number, (None, None))
             if arrivals is not None:
                 arrivals.append(content)
-        if len(self._contents) > 2 * self.messages.n * self.section.queue:  # others were lost
-            queued = set(self.messages.queued(c.MAVLINK)[:, c.NUMBER].tolist())
+        if len(self._contents) > 2 * self._messages.n * self.section.queue:  # others were lost
+            queued = set(self._messages.queued(c.MAVLINK)[:, c.NUMBER].tolist())
             self._contents = {number: kept for number, kept in self._contents.items() if number in queued}
 
     def traffic_of_services(self) -> dict[str, ServiceTraffic]:
@@ -458,7 +472,7 @@ class MessageStage:
 
     def _waiting(self, state: PacketState) -> list[int]:
         """Return how many packets of each service are in queues or in the inbox; copies of one packet count once."""
-        return [len(self.messages.under_way(c.COMMAND + k)[0]) for k in range(len(SERVICES))]
+        return [len(self._messages.under_way(c.COMMAND + k)[0]) for k in range(len(SERVICES))]
 
     def received(self, name: str | int, tick: int, since: int = 0) -> list[Received]:
         """Return the messages that have arrived at a vehicle or station, oldest first; `since`: later numbers only."""
@@ -466,7 +480,7 @@ class MessageStage:
         first = radio.number_of(name)
         owner = radio.roster.radios.table[COLUMN.owner, : radio.roster.radios.n]
         own = np.flatnonzero(owner == owner[first]).tolist()
-        messages = [message for radio in own for message in self.messages.received(radio, tick / self.rate)]
+        messages = [message for radio in own for message in self._messages.received(radio, tick / self.rate)]
         messages.sort(key=lambda message: (message.arrived, message.number))
         names, senders = radio.name_of, radio.state.packets.senders
         return [

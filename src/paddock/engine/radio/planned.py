@@ -15,9 +15,9 @@ from paddock.compute.math import sincos
 from paddock.compute.twin import vectorised
 from paddock.engine.build import admit, build_program, new_world
 from paddock.engine.events import EventLog
-from paddock.engine.program import FleetProgram
 from paddock.engine.radio.links import linked_pairs, radios_in_contact
 from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import Run
 from paddock.errors import PaddockError
 from paddock.planning.solver.layers import poses_on
 from paddock.planning.solver.routes import Plan
@@ -26,7 +26,6 @@ from paddock.radio.links.table import NO_SINR, sinr_of
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.track.loading import declared_fleets
-from paddock.world.world import World
 
 STEP = 1.0  # s between the times that are looked at, at least
 MOST_TIMES, FEWEST_TIMES = 1000, 100
@@ -135,9 +134,10 @@ class _PlannedFlight:
         assert scenario.radio is not None
         scenario = scenario.model_copy(update={"radio": _means(scenario.radio, step), "mission": None})
         world = new_world(scenario)
-        programs = _programs(world, scenario)
-        self.blocks = {name: program.pose_block(0).copy() for name, program in programs.items() if program.fleet.n}
-        self.stage = RadioStage(scenario, world, programs, EventLog(world), self.blocks.__getitem__)
+        _populate(world, scenario)
+        programs = world.programs.items()
+        self.blocks = {name: program.pose_block(0).copy() for name, program in programs if program.fleet.n}
+        self.stage = RadioStage(scenario, world, EventLog(world), self.blocks.__getitem__)
         radios = self.stage.roster.radios
         members = [world.find(name) for name in names]
         self.rows: dict[str, tuple[Ints, Ints]] = {}  # fleet -> rows of its vehicles with routes, and their numbers
@@ -194,9 +194,8 @@ def _means(section: RadioSection, step: float) -> RadioSection:
     return section.model_copy(update={**quiet, "rate": 1.0 / step, "messages": messages, "spoofers": ()})
 
 
-def _programs(world: World, scenario: Scenario) -> dict[str, FleetProgram]:
-    """Return all fleets at their start, without behaviours, sensors and links of commands."""
-    programs = {}
+def _populate(world: Run, scenario: Scenario) -> None:
+    """Add all fleets at their start, without behaviours, sensors and links of commands."""
     bare = {"behaviour": None, "driver": None, "sensors": (), "via": None, "contact": None}
     declared = [fleet for fleet in declared_fleets(scenario) if not fleet.obstacles]
     for entry, where, _ in sorted(declared, key=lambda fleet: (fleet.entry.id is None, fleet.entry.name)):
@@ -204,6 +203,4 @@ def _programs(world: World, scenario: Scenario) -> dict[str, FleetProgram]:
         plain = entry.model_copy(update=bare)
         program = build_program(world, scenario, plain, place)
         admit(world, program, plain, place)
-        world.add_fleet(program.fleet)
-        programs[entry.name] = program
-    return dict(sorted(programs.items()))
+        world.add(program)

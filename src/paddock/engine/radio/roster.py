@@ -4,12 +4,11 @@ Both follow when vehicles are added or removed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paddock.engine.behaviours import PoseBlocks
-from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.links.jamming import ROWS, Jammers, JammerState, check_emitters, possible_acts
 from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
@@ -26,6 +25,9 @@ from paddock.world.fleet import Fleet
 from paddock.world.parts import LINK, RADIO, array, child, count, fresh, mapping, part, rows, value
 from paddock.world.state import transfer
 from paddock.world.world import World
+
+if TYPE_CHECKING:
+    from paddock.engine.run_state import Run
 
 NOT_JAMMED = -1  # tick
 STRONGEST = 1e6  # dB or mW
@@ -185,11 +187,11 @@ class RadioRoster:
     def __init__(
         self,
         scenario: Scenario,
-        world: World,
-        programs: Mapping[str, FleetProgram],
+        world: "Run",
         jammers: Sequence[JammerState] | None = None,
     ) -> None:
         """jammers: their states; None: as at the start of a run."""
+        programs = world.programs
         section = scenario.radio
         assert section is not None
         fleets = [

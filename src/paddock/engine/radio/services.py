@@ -57,7 +57,7 @@ PACKET = POSTED  # first row of a packet's numbers
 
 def fitted_fleets(radio: "RadioStage") -> list[tuple[FleetProgram, RadioPart]]:
     """Return the fleets that have radios, with them."""
-    return [(radio.programs[part.fleet], part) for part in radio.roster.radios.parts]
+    return [(radio.world.programs[part.fleet], part) for part in radio.roster.radios.parts]
 
 
 def station_radio(radio: "RadioStage", via: ViaSection | MavlinkViaSection) -> int:
@@ -98,7 +98,7 @@ class Uplink:
             self._version = self._radio.world.version
             self._waits = any(
                 program.settings.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
-                for program in self._radio.programs.values()
+                for program in self._radio.world.programs.values()
             )
         return self._waits
 
@@ -151,7 +151,6 @@ class Uplink:
             table = program.fleet.tables[UPLINK]
             values[of == k, : len(table) - PACKET] = table[PACKET:, row[of == k]].T
             bits[of == k] = INPUT_BITS * (table[INPUTS:, row[of == k]] != NOT_GIVEN).sum(axis=0)
-        channel.fitted()
         under_way = channel.messages.queued(COMMAND, source)[:, GOAL]
         room = channel.section.queue - int(channel.messages.state.queued[source])
         free = np.flatnonzero(~np.isin(goals, under_way))
@@ -207,7 +206,6 @@ class Uplink:
             raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
         channel, table = self._radio.channel, program.fleet.tables[UPLINK][:, rows]
         sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
-        channel.fitted()
         _, goals, _ = channel.messages.under_way(COMMAND)
         for _, part in [carried for carried in self._carried() if carried[0] is program]:
             waiting += int(np.isin(goals, part.first_radios(program.fleet.ranks[rows])).sum())

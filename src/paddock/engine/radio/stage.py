@@ -5,7 +5,7 @@ Between updates the links stay as they are. When vehicles are added or removed, 
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +15,10 @@ from paddock.engine.actions import RADIO_VERBS, PacketAction, RadioAction
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.program import FleetProgram
 from paddock.engine.radio.gnss import SatelliteField
 from paddock.engine.radio.jammers import DENIED, HOLD, DeceptionStage, DeniedRadios, report_jammed
 from paddock.engine.radio.links import (
     DAMAGED,
-    DamagedRows,
     count_changes,
     mute,
     report_links,
@@ -65,12 +63,15 @@ from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
 from paddock.wire.radio_results import JammerView, LinkBudget, Links, SpooferView, SurveyLimits
 
+NO_RADIO_SECTION = RadioSection()  # of a scenario without radio
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 
 
 def messages_section(scenario: Scenario) -> MessagesSection:
     """Return the options of packets: queues have at least the room that MAVLink asks for."""
-    section = MessagesSection() if scenario.radio is None else scenario.radio.messages
+    if scenario.radio is None:
+        return NO_RADIO_SECTION.messages
+    section = scenario.radio.messages
     vias = [] if scenario.sitl is None else mavlink_vias(scenario.sitl)
     return section.model_copy(update={"queue": max([section.queue, *(via.queue for _, via in vias)])})
 
@@ -91,15 +92,13 @@ class RadioStage:
         self,
         scenario: Scenario,
         world: Run,
-        programs: dict[str, FleetProgram],
         events: EventLog,
         poses: PoseBlocks,
-        damaged: DamagedRows = tuple,
     ) -> None:
         self.scenario, self.settings = scenario, scenario.radio
         self.active = self.settings is not None
         self.section = messages_section(scenario)
-        self.world, self.programs, self.events, self._poses = world, programs, events, poses
+        self.world, self.events, self._poses = world, events, poses
         rate = 1.0 if self.settings is None else self.settings.rate
         self.period = max(1, round(world.clock.rate / rate))
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
@@ -108,8 +107,6 @@ class RadioStage:
         self._prepared = False
         self.put_emitters = partial(put_emitters, world, poses)
         self.satellites = SatelliteField(self)
-        self._damaged = damaged
-        self._idle = self.new_state()  # without radio in the scenario
         self.denied = DeniedRadios(self.section)
         self.messages: MessageStage | None = None
         self.deception: DeceptionStage | None = None
@@ -135,11 +132,16 @@ class RadioStage:
 
     def new_state(self) -> RadioState:
         """Return the state at the start of a run; radios are added when they are first needed."""
-        section = self.settings or RadioSection()
+        section = self.settings or NO_RADIO_SECTION
         jammers = [started(jammer) for jammer in sorted(section.jammers, key=lambda jammer: jammer.name)]
         kinds = [jammer.kind for jammer in section.jammers]
         sizes = {"jammer": len(jammers) + kinds.count("follower"), "deceptive": kinds.count("deceptive")}
         return new_radio_state(0, self.section, jammers, self.satellites.started(), sizes)
+
+    @cached_property
+    def _idle(self) -> RadioState:
+        """The state without radio in the scenario."""
+        return self.new_state()
 
     @property
     def state(self) -> RadioState:
@@ -169,9 +171,9 @@ class RadioStage:
         """The radios of the present vehicles; the state follows when vehicles have come or gone."""
         if self._roster is None or self._version != self.world.version:
             before, self._version = self._roster, self.world.version
-            self._roster = roster = RadioRoster(self.scenario, self.world, self.programs, self.state.jammers)
+            self._roster = roster = RadioRoster(self.scenario, self.world, self.state.jammers)
             if not is_of(self.state, roster.radios):
-                slot = self.channel.messages.slot_at(self.world.clock.time)
+                slot = self.channel.slot_at(self.world.clock.time)
                 self.state, senders = with_radios(self.state, roster.radios, self.section, slot)
                 if before is not None:
                     names = {number: before.name_of(radio) for number, radio in senders.items()}
@@ -218,12 +220,18 @@ class RadioStage:
                 lambda: apply_bursts(table, radios.survivals, hysteresis, links, quiet),
                 lambda: find_jammed(table, links, np.zeros(n, bool), np.zeros(n, np.uint8)),
             ]
-        if any(p.control.behaviour is not None and p.control.behaviour.rule.relays for p in self.programs.values()):
+        behaviours = [program.control.behaviour for program in self.world.programs.values()]
+        if any(behaviour is not None and behaviour.rule.relays for behaviour in behaviours):
             steps.append(partial(rehearse_chain, self.roster))
         for k, call in enumerate(steps):
             if progress is not None:
                 progress(k + 1, len(steps))
             call()
+
+    def follow_vehicles(self) -> None:
+        """Let the links and packets follow vehicles that have come or gone."""
+        if self.messages is not None:
+            self.messages.fitted()
 
     def ensure_links(self) -> None:
         """Compute the links if they have not been computed: for planning before the run begins."""
@@ -237,7 +245,8 @@ class RadioStage:
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
         state, time = self.state, tick / self.world.clock.rate
-        state.silent = silent_radios(roster.radios, self._damaged)
+        mission = self.world.mission
+        state.silent = silent_radios(roster.radios, [] if mission is None else mission.damaged())
         self._tune(tick)
         self.locate()
         state.on_air = self._traffic(tick)
@@ -249,7 +258,7 @@ class RadioStage:
         assert self.deception is not None
         self.deception.update(time, self._levels)
         hit = self.jammed_now()
-        show_links(roster.radios, links, state.chances, hit, self.programs)
+        show_links(roster.radios, links, state.chances, hit, self.world.programs)
         if not quiet:
             report_links(self.events, tick, roster.radios, before, links, self.name_of)
             up, down = count_changes(before, links)
@@ -490,8 +499,3 @@ class RadioStage:
         self.telemetry.check()
         self.heartbeats.check()
         self.satellites.check()
-
-    def forget(self, fleet: str) -> None:
-        """Discard the channels of a fleet that has no vehicles any more."""
-        for name in [name for name in self.state.channels if name.partition("/")[0] == fleet]:
-            del self.state.channels[name]

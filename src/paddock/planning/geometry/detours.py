@@ -74,11 +74,11 @@ def find_detours(
     first_map = maps[0]
     aside = known_walls(first_map.zones, max(each_of(first_map.clearance, (None,))) + ASIDE * first_map.radius)
     near = nearby(first_map.walls, aside, starts, goals, pairs)
-    wanted = (near > 0) | closed[pairs[:, 0]]
-    index, some = np.full(len(pairs), -1, np.int32), pairs[wanted]
-    index[wanted] = np.arange(len(some))
+    blocked = (near > 0) | closed[pairs[:, 0]]
+    index, some = np.full(len(pairs), -1, np.int32), pairs[blocked]
+    index[blocked] = np.arange(len(some))
     rows, left = np.full((len(some), 2, WAY_COLUMNS), np.nan), np.arange(len(some))
-    rows[:, :, KEPT] = (near[wanted] < 2)[:, None]
+    rows[:, :, KEPT] = (near[blocked] < 2)[:, None]
     same_start, same_goal = _first_equal(starts), _first_equal(goals)  # ways of vehicles that stand together
     for zone_map in maps:
         if not len(left):
@@ -115,8 +115,8 @@ def find_detours(
 
 def _first_equal(poses: Floats) -> Ints:
     """Return the index of the first equal row for each row (n,)."""
-    known = np.where(np.isnan(poses), inf, poses)  # no NaN equals another
-    _, first, copy = np.unique(known, axis=0, return_index=True, return_inverse=True)
+    comparable = np.where(np.isnan(poses), inf, poses)  # no NaN equals another
+    _, first, copy = np.unique(comparable, axis=0, return_index=True, return_inverse=True)
     return np.asarray(first[copy.ravel()])
 
 

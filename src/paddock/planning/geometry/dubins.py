@@ -338,9 +338,9 @@ def climbing(start: PoseLike, goal: PoseLike, radius: float, slope: float) -> Pa
     radius, slope = not_negative("radius", radius), not_negative("slope", slope, zero=False)
     target = (gx, gy, gheading)
     level = dubins((x, y, heading), target, radius)
-    wanted = abs(gz - z) / slope
-    if wanted > level.length:
-        level = _lengthened((x, y, 0.0, heading), target, radius, level, wanted)
+    climb = abs(gz - z) / slope
+    if climb > level.length:
+        level = _lengthened((x, y, 0.0, heading), target, radius, level, climb)
     return tilted(level, z, gz)
 
 
@@ -367,18 +367,18 @@ def tilted(level: Path, low: float, high: float) -> Path:
     return Path(segments, (x, y, low, heading))
 
 
-def _lengthened(begin: Pose, goal: Goal, radius: float, level: Path, wanted: float) -> Path:
+def _lengthened(begin: Pose, goal: Goal, radius: float, level: Path, length: float) -> Path:
     """Return the level path, lengthened to a length (m) or, if that is not possible, slightly more."""
-    excess = wanted - level.length
+    excess = length - level.length
     turns = max(1, int(excess / (2.0 * pi * radius))) if radius > 0.0 else 1
     side = -1.0 if level.segments and level.segments[0].curvature < 0.0 else 1.0
     if excess < 2.0 * pi * radius:
-        return min((_with_arc(begin, goal, radius, side, wanted) for side in (side, -side)), key=lambda p: p.length)
+        return min((_with_arc(begin, goal, radius, side, length) for side in (side, -side)), key=lambda p: p.length)
     wide = excess / (2.0 * pi * turns)
     return Path((Segment(*begin, excess, side / wide), *level.segments), begin)
 
 
-def _with_arc(begin: Pose, goal: Goal, radius: float, side: float, wanted: float) -> Path:
+def _with_arc(begin: Pose, goal: Goal, radius: float, side: float, length: float) -> Path:
     """Return an arc to one side and the shortest path from its end, together at least `wanted` m long, by bisection."""
 
     def through(turn: float) -> Path:
@@ -389,7 +389,7 @@ def _with_arc(begin: Pose, goal: Goal, radius: float, side: float, wanted: float
     low, high = 0.0, 2.0 * pi
     for _ in range(60):
         turn = 0.5 * (low + high)
-        if through(turn).length < wanted:
+        if through(turn).length < length:
             low = turn
         else:
             high = turn

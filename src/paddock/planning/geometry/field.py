@@ -228,12 +228,12 @@ def points_on(area: Polygon) -> tuple[tuple[float, float], ...]:
     return tuple((x, y) for x, y in area.exterior.coords[:-1])
 
 
-def zone_area(zone: Zone, kept: float) -> BaseGeometry:
+def zone_area(zone: Zone, clearance: float) -> BaseGeometry:
     """Return a polygon that contains a zone and all points closer to it than `kept` (m)."""
     out = 1.0 / cos(pi / DRAWN)
     if isinstance(zone, CircleZone):
-        return Polygon(CircleZone(zone.name, zone.x, zone.y, out * (zone.radius + kept)).outline())
-    return Polygon(zone.corners).buffer(out * kept, quad_segs=DRAWN // 4)
+        return Polygon(CircleZone(zone.name, zone.x, zone.y, out * (zone.radius + clearance)).outline())
+    return Polygon(zone.corners).buffer(out * clearance, quad_segs=DRAWN // 4)
 
 
 class ObstructedField:
@@ -255,7 +255,7 @@ class ObstructedField:
         self.outline, self.margin, self.inside = outline, margin, inside
         own = [PolygonZone(f"hole {k}", points_on(hole)) for k, hole in enumerate(holes)]
         self.barriers = (*own, *zones)  # no path crosses them
-        self.kept = (0.0,) * len(own) + (clearance,) * len(zones)  # m, from each
+        self.clearances = (0.0,) * len(own) + (clearance,) * len(zones)  # m, from each
         self.closed = shapely.union_all([zone_area(zone, clearance) for zone in zones])
         cut = shapely.union_all(list(holes))
         self.walls, self.stops = cut | self.closed, cut.buffer(margin, join_style="mitre") | self.closed
@@ -306,7 +306,7 @@ class Turns:
         self.drifts = drift != CALM and drift.radius > 0.0
         tightest = drift.radius if self.drifts else radius
         self.lengths = dubins_lengths(self.ends, self.starts, tightest)  # m; lower bounds until a turn is known
-        self.known: dict[tuple[int, int], Path | None] = {}
+        self.turns: dict[tuple[int, int], Path | None] = {}
         wind = sqrt(drift.x * drift.x + drift.y * drift.y)
         self._rooms = field.rooms(radius, tightest * (1.0 - wind), spacing)
         shapely.prepare(self._rooms)
@@ -314,10 +314,10 @@ class Turns:
 
     def look(self, row: int, next_row: int) -> bool:
         """Compute the turn from one node to another; return whether it is longer than expected."""
-        if (row, next_row) in self.known:
+        if (row, next_row) in self.turns:
             return False
         rank, path = self._turn(tuple(self.ends[row].tolist()), tuple(self.starts[next_row].tolist()))
-        self.known[row, next_row] = path
+        self.turns[row, next_row] = path
         cost = FAR if path is None else (1.0 + rank) * path.flown
         longer = cost > self.lengths[row, next_row] + 1e-6
         if longer:
@@ -326,7 +326,7 @@ class Turns:
 
     def possible(self, swath: int) -> int:
         """Return how many more of the known turns from and to a swath exist than do not."""
-        return sum(1 if way else -1 for pair, way in self.known.items() if swath in (pair[0] // 2, pair[1] // 2))
+        return sum(1 if way else -1 for pair, way in self.turns.items() if swath in (pair[0] // 2, pair[1] // 2))
 
     def _turn(self, start: tuple[float, float, float], goal: tuple[float, float, float]) -> tuple[int, Path | None]:
         """Return the index of the first room that holds a turn, and the turn as flown."""
@@ -335,7 +335,7 @@ class Turns:
         ways = [*ways, self.held(dubins(start, goal, self.radius))]
         if field.confines(self.radius):
             ways += map(self.held, turning_paths(start, goal, self.radius))
-        clear = [way for way in ways if blocked_by(way, field.barriers, field.kept) is None]
+        clear = [way for way in ways if blocked_by(way, field.barriers, field.clearances) is None]
         clear.sort(key=lambda way: way.flown)
         lines = [LineString([*points, points[-1]]) for points in map(self._points, clear)]
         for rank, room in enumerate(self._rooms if field.inside else (*self._rooms, None)):
@@ -359,8 +359,8 @@ class Turns:
     def _map(self, rank: int) -> ZoneMap:
         if rank not in self._maps:
             outside = around(self._rooms[rank]) if rank < len(self._rooms) else ()
-            kept = (*self.field.kept, *(0.0 for _ in outside))
-            self._maps[rank] = ZoneMap((*self.field.barriers, *outside), self.radius, kept)
+            clearances = (*self.field.clearances, *(0.0 for _ in outside))
+            self._maps[rank] = ZoneMap((*self.field.barriers, *outside), self.radius, clearances)
         return self._maps[rank]
 
 
@@ -369,7 +369,7 @@ def flown_over(turns: Turns, sweep: Sweep, first: int) -> Path:
     cells = sweep.cells
     while True:
         tour = _ordered(turns, cells, first)
-        cuts = [(node // 2, after // 2) for node, after in pairwise(tour.tolist()) if turns.known[node, after] is None]
+        cuts = [(node // 2, after // 2) for node, after in pairwise(tour.tolist()) if turns.turns[node, after] is None]
         if not cuts:
             break
         worth = {k: (turns.possible(k), sweep.swaths[k].right - sweep.swaths[k].left) for pair in cuts for k in pair}
@@ -379,7 +379,7 @@ def flown_over(turns: Turns, sweep: Sweep, first: int) -> Path:
             first = corner_near(replace(sweep, cells=cells), *turns.starts[first, :2].tolist())
     segments: list[Segment] = []
     for before, node in zip([None, *tour.tolist()[:-1]], tour.tolist(), strict=True):
-        segments += () if before is None else turns.known[before, node].segments  # type: ignore[union-attr]
+        segments += () if before is None else turns.turns[before, node].segments  # type: ignore[union-attr]
         (x, y, heading), (end_x, end_y, _) = turns.starts[node].tolist(), turns.ends[node].tolist()
         row = line(x, y, heading, sqrt((end_x - x) ** 2 + (end_y - y) ** 2))
         segments += turns.held(Path([row])).segments

@@ -138,13 +138,13 @@ def shortened_for_turns(swaths: list[Swath], limits: Limits) -> list[Swath]:
     near = [shapely.dwithin(limits.walls, shapely.points(retreats + side), limits.radius) for side in (across, -across)]
     free = np.asarray(~(near[0] & near[1]))
     cuts = np.where(free.any(axis=2), limits.radius * RETREATS[free.argmax(axis=2)], np.inf)
-    kept_swaths = []
+    clipped = []
     for k in np.flatnonzero(cuts.sum(axis=1) < lengths).tolist():
         swath, (left, right) = swaths[k], cuts[k].tolist()
         x, y = 0.5 * (left - right) * cos(swath.turned), 0.5 * (left - right) * sin(swath.turned)  # its middle moves
         half = 0.5 * (left + right)
-        kept_swaths.append(swath._replace(y=swath.y + y, left=swath.left + x + half, right=swath.right + x - half))
-    return kept_swaths
+        clipped.append(swath._replace(y=swath.y + y, left=swath.left + x + half, right=swath.right + x - half))
+    return clipped
 
 
 def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
@@ -340,10 +340,10 @@ def swept(region: MultiPolygon, limits: Limits, spacing: float, angle: float, wa
     stops, walls = (shapely.transform(area, frame.from_world) for area in limits[:2])
     low_x, low_y, high_x, high_y = region.bounds
     touching = 1e-10 * hypot(high_x - low_x, high_y - low_y)  # touching a hole is not crossing it
-    kept = Limits(stops.buffer(-touching, join_style="mitre"), walls, limits.radius)
+    shrunk = Limits(stops.buffer(-touching, join_style="mitre"), walls, limits.radius)
     sweeps = []
     for edges in layouts(turned, spacing)[:ways]:
-        swaths = fill_gaps(turned, kept, swaths_over(turned, kept, edges, spacing), spacing)
+        swaths = fill_gaps(turned, shrunk, swaths_over(turned, shrunk, edges, spacing), spacing)
         whole = limits.radius == 0.0 or limits.walls.is_empty  # all but slivers
         missed = 0.0 if whole else turned.difference(covered_by(swath_lines(swaths), spacing)).area
         sweeps.append(replace(frame, swaths=swaths, cells=cells_of(swaths), missed=missed))

@@ -51,8 +51,8 @@ Corner = tuple[float, float, float, float, float]
 def turning_circles(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearance) -> Floats:
     """Return the turning circles (n, 9) around zones, each in both directions."""
     rows: list[tuple[float, ...]] = []
-    kept = zip(zones, each_of(clearance, zones), strict=True)
-    for group, corner in enumerate(c for zone, wide in kept for c in corners(zone, wide, radius)):
+    grown = zip(zones, each_of(clearance, zones), strict=True)
+    for group, corner in enumerate(c for zone, wide in grown for c in corners(zone, wide, radius)):
         x, y, border, begin, end = corner
         for angle in _directions(begin, end, border < radius):
             # a border that is followed may be free at other angles

@@ -142,10 +142,10 @@ arc_room = routine(arc_entry)
 def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: Goal) -> str:
     """Return one line that names zones enclosing only one of start and goal; empty: none."""
 
-    def area(zone: Zone, kept: float) -> BaseGeometry:
+    def area(zone: Zone, clearance: float) -> BaseGeometry:
         if isinstance(zone, CircleZone):
-            return Point(zone.x, zone.y).buffer(zone.radius + kept, quad_segs=64)
-        return Polygon(zone.corners).buffer(kept, quad_segs=64)
+            return Point(zone.x, zone.y).buffer(zone.radius + clearance, quad_segs=64)
+        return Polygon(zone.corners).buffer(clearance, quad_segs=64)
 
     areas = list(map(area, zones, each_of(clearance, zones)))
     union = unary_union(areas)
@@ -223,9 +223,11 @@ def way_in(goal: Goal, radius: float, zones: Sequence[Zone]) -> Path:
     )
 
 
-def waiting_place(x: float, y: float, radius: float, kept: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
+def waiting_pose(
+    x: float, y: float, radius: float, clearance: float, zones: Sequence[Zone]
+) -> tuple[float, float, float]:
     """Return a pose on the circle nearest to a point whose left turns of `radius` stay clear of zones by `kept` (m)."""
-    wide = [zone.grown(radius + kept) for zone in zones]
+    wide = [zone.grown(radius + clearance) for zone in zones]
     exits = _exits(x, y, wide)
     cx, cy = exits[int(np.argmin(arrays.hypot(*(exits - (x, y)).T)))].tolist()
     angle = atan2(y - cy, x - cx)

@@ -208,14 +208,14 @@ def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
     around, spans, circles, edges = [], [], [np.empty((0, 3))], [np.empty((0, 4))]
     c = e = 0
     wide = each_of(clearance, zones)
-    for zone, kept in zip(zones, wide, strict=True):
-        rounds, own, offset = _parts(zone, kept)
+    for zone, clearance in zip(zones, wide, strict=True):
+        rounds, own, offset = _parts(zone, clearance)
         spans.append((c, c + len(rounds), e, e + len(own), e + len(own) + len(offset)))
         if isinstance(zone, CircleZone):
-            around.append((zone.x, zone.y, zone.radius + kept))
+            around.append((zone.x, zone.y, zone.radius + clearance))
         else:
             x, y = 0.5 * (zone.corners.min(0) + zone.corners.max(0))
-            around.append((float(x), float(y), float(arrays.hypot(*(zone.corners - (x, y)).T).max()) + kept))
+            around.append((float(x), float(y), float(arrays.hypot(*(zone.corners - (x, y)).T).max()) + clearance))
         circles.append(rounds)
         edges += [own, offset]
         c, e = spans[-1][1], spans[-1][4]

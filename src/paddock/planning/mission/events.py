@@ -105,41 +105,41 @@ MEASURED = 200.0  # m flown after which the battery use of a vehicle is known
 
 def enforce_range(state: MissionData, change: MissionChange) -> None:
     """Take tasks from vehicles that would exceed their range."""
-    all_ = state.fleet
-    need = all_.travelled + all_.whole - all_.progress
-    over = (all_.whole > 0.0) & (need > all_.limit + SLACK * all_.limit)
+    fleet = state.fleet
+    need = fleet.travelled + fleet.whole - fleet.progress
+    over = (fleet.whole > 0.0) & (need > fleet.limit + SLACK * fleet.limit)
     for row in np.flatnonzero(over).tolist():
-        vehicle = all_.vehicles[row]
+        vehicle = fleet.vehicles[row]
         if not state.available(vehicle):
             continue
-        state.log_event("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
+        state.log_event("range", vehicle, detail=f"{need[row] - fleet.limit[row]:.1f} m too far")
         change.causes.append(f"range of {vehicle.name}")
         change.dirty.add(row)
         leg = vehicle.current
         if leg is not None and leg.kind == "coverage":
-            left = float(all_.due[row] - all_.progress[row])
-            if vehicle.travelled + left + metres_home(state, vehicle, leg.end) > all_.limit[row]:
+            left = float(fleet.due[row] - fleet.progress[row])
+            if vehicle.travelled + left + metres_home(state, vehicle, leg.end) > fleet.limit[row]:
                 _abort(state, vehicle, change, "its vehicle would not come home with its range")
 
 
 def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: MissionChange) -> None:
     """Send vehicles home whose charge is needed for the way home."""
-    all_, n = state.fleet, len(charge)
-    all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
-    flown = all_.travelled[:n]
-    use = np.where(flown > MEASURED, (all_.fullest[:n] - charge) / np.maximum(flown, MEASURED), 0.0)
-    able = ~(all_.spent | all_.marked("damaged"))[:n]
+    fleet, n = state.fleet, len(charge)
+    fleet.fullest[:n] = np.where(np.isnan(fleet.fullest[:n]), charge, fleet.fullest[:n])
+    flown = fleet.travelled[:n]
+    use = np.where(flown > MEASURED, (fleet.fullest[:n] - charge) / np.maximum(flown, MEASURED), 0.0)
+    able = ~(fleet.spent | fleet.marked("damaged"))[:n]
     if state.contact is not None:
         able &= ~state.contact.lost[:n]
-    low = able & (charge - np.maximum(use, 0.0) * all_.turning[:n] < state.setup.battery_reserve)
-    far = able & ~low & (use > 0.0) & (all_.until[:n] < np.inf)
+    low = able & (charge - np.maximum(use, 0.0) * fleet.turning[:n] < state.setup.battery_reserve)
+    far = able & ~low & (use > 0.0) & (fleet.until[:n] < np.inf)
     if far.any():  # poses are requested only if needed
         rows = np.flatnonzero(far)
         here = np.array([poses(row)[:2] for row in rows.tolist()])
-        way = arrays.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
+        way = arrays.hypot(*(here - fleet.home[rows]).T) + fleet.turning[rows]
         low[rows] = charge[rows] - use[rows] * way < state.setup.battery_reserve
     for row in np.flatnonzero(low).tolist():
-        vehicle, percent = all_.vehicles[row], f"{100.0 * float(charge[row]):.1f} %"
+        vehicle, percent = fleet.vehicles[row], f"{100.0 * float(charge[row]):.1f} %"
         vehicle.spent = True  # it takes no more tasks
         state.log_event("battery", vehicle, detail=f"{percent} left")
         had = bool(vehicle.ahead or vehicle.doing)
@@ -252,7 +252,7 @@ def remove_task(state: MissionData, task: str, change: MissionChange) -> None:
     if invalidate_assignee(state, task, change, "it was removed"):
         change.causes.append(f"task {task} removed")
     state.mark_undone(task, "it was removed")
-    job.removed = True
+    job.remove()
 
 
 def invalidate_assignee(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
@@ -273,6 +273,6 @@ def _abort(state: MissionData, vehicle: MissionVehicle, change: MissionChange, r
     if task is None or vehicle.row in change.aborted:
         return
     change.aborted.add(vehicle.row)
-    state.unassign(task)
+    state.tasks[task].unassign()
     if not state.setup.replan:
         state.mark_undone(task, reason)

@@ -20,13 +20,11 @@ from paddock.planning.mission.vehicles import (
     RouteInputs,
     extend,
     rebuilt_route,
-    record,
 )
 from paddock.planning.solver.layers import poses_on
 from paddock.planning.solver.routes import STATUSES, Route
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
-from paddock.world.parts import array, child, fill, part, plain, value
+from paddock.world.parts import array, child, fill, part, rows, value
 
 
 class Followed(NamedTuple):
@@ -41,15 +39,10 @@ class Followed(NamedTuple):
 class FollowedInputs(NamedTuple):
     """The inputs of a route that a vehicle follows from a given time on."""
 
-    row: int
+    row: Row
     since: float  # s
     inputs: RouteInputs
     routed: bool  # it has legs
-
-
-def followed_from(saved: Any) -> list[FollowedInputs]:
-    """Return the inputs of followed routes."""
-    return [FollowedInputs(*row) for row in typed(list[tuple[Row, float, RouteInputs, bool]], saved, "routes")]
 
 
 @part
@@ -59,12 +52,11 @@ class KinematicRun:
     mission: Mission = child()
     time: float = value(0.0, low=-LONGEST, high=LONGEST, unit="s")
     before: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown before the present route
-    followed: list[FollowedInputs] = plain(list, record, followed_from)
+    followed: list[FollowedInputs] = rows(FollowedInputs)
 
     def __init__(self, mission: Mission, time: float | None = 0.0) -> None:
         """Start the mission at a time (s) if it has not been started; None: later, by `begin`."""
         fill(self)
-        mission.tolerance = 0.0  # exact: no tolerance
         self.mission = mission
         self._routes: list[Route] = []  # of `followed`
         if mission.started:
@@ -136,7 +128,7 @@ class KinematicRun:
         def pose(row: int) -> Pose:
             return _pose(fleet.vehicles[row], float(progress[row] - fleet.passed[row]))
 
-        if new := self.mission.observe(time, progress, pose, self.before + progress):
+        if new := self.mission.observe(time, progress, pose, self.before + progress, tolerance=0.0):
             self._follow_routes(new)
 
     def _follow_routes(self, rows: list[int]) -> None:

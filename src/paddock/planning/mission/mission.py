@@ -35,7 +35,7 @@ from paddock.planning.mission.over_radio import (
     take_reports,
     update_contacts,
 )
-from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
+from paddock.planning.mission.state import MissionChange, MissionData, Negotiator, PoseOf, moved
 from paddock.planning.mission.station import StationContact, VehicleReports
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, RouteInputs, with_rest
 from paddock.planning.solver.costs import Costs
@@ -48,6 +48,7 @@ from paddock.planning.solver.transits import Transits, between
 from paddock.world.columns import Floats
 from paddock.world.parts import fill, fresh
 
+TOLERANCE = 1e-3  # m to the end of a leg at which it counts as flown
 Poses = Floats | PoseOf
 """x, y, z in m and heading in rad, (n, 4); or a function of the row, called on demand."""
 
@@ -55,12 +56,10 @@ Poses = Floats | PoseOf
 class Mission(MissionData):
     """The state machine of a mission."""
 
-    def __init__(self, setup: MissionSetup, tolerance: float = 1e-3, plan: Plan | None = None) -> None:
-        """`tolerance`: distance (m) to the end of a leg at which it counts as flown; `plan`: of the setup, if known."""
-        self.setup, self.negotiator = setup, None
+    def __init__(self, setup: MissionSetup, plan: Plan | None = None, negotiator: Negotiator | None = None) -> None:
+        """`plan`: the initial plan, if it is computed already; `negotiator`: with it, vehicles plan over radio."""
+        self.setup, self.plan, self.negotiator = setup, plan, negotiator
         self.__post_init__()
-        self.tolerance = tolerance
-        self.plan = plan  # the initial plan
         fill(self)
         if setup.lost_link is not None:
             self.contact = fresh(StationContact, rules=setup.lost_link)
@@ -88,15 +87,17 @@ class Mission(MissionData):
         poses: Poses,
         travelled: Floats,
         charge: Floats | None = None,
+        tolerance: float = TOLERANCE,
     ) -> list[int]:
         """Update the mission from observations of all vehicles, in order of `vehicles`; return the rows of new routes.
 
         `progress` (m flown on the present route), `travelled` (m flown in all), `charge` (share of the battery, NaN:
-        unknown). A new route starts at the given pose, with a progress of 0.
+        unknown), `tolerance` (m to the end of a leg at which it counts as flown). A new route starts at the vehicle's
+        pose, with a progress of 0.
         """
         self.record_progress(time, progress, travelled)
-        for vehicle in self.fleet.at_ends(time, self.tolerance):
-            self.pass_legs(vehicle, self.tolerance)
+        for vehicle in self.fleet.at_ends(time, tolerance):
+            self.pass_legs(vehicle, tolerance)
         return self._react(MissionChange(), self._pose_of(poses), charge)
 
     def advance_onboard(self, time: float, progress: Floats, travelled: Floats) -> None:
@@ -104,7 +105,7 @@ class Mission(MissionData):
         assert self.onboard is not None
         self.time = time
         self.onboard.grow()
-        self.onboard.advance(time, progress, travelled, self.tolerance)
+        self.onboard.advance(time, progress, travelled, TOLERANCE)
 
     def update_from_reports(self, reports: VehicleReports | None = None) -> list[int]:
         """Update a mission over radio from reports that have arrived since; return the rows of routes to send."""
@@ -113,9 +114,9 @@ class Mission(MissionData):
         self._grow_contact()
         change = MissionChange()
         if reports is not None and len(reports.rows):
-            change = take_reports(self, contact, onboard, reports, self.tolerance)
-        for vehicle in self.fleet.at_ends(self.time, self.tolerance):  # the end of a wait is known without a report
-            self.pass_legs(vehicle, self.tolerance)
+            change = take_reports(self, contact, onboard, reports, TOLERANCE)
+        for vehicle in self.fleet.at_ends(self.time, TOLERANCE):  # the end of a wait is known without a report
+            self.pass_legs(vehicle, TOLERANCE)
         update_contacts(self, contact)
         replan_contacts(self, contact, change)
         charge = None if np.isnan(contact.charge).all() else contact.charge
@@ -165,8 +166,8 @@ class Mission(MissionData):
 
     def _grow_contact(self) -> None:
         if self.contact is not None:
-            known = len(self.contact.seen)
-            self.contact.grow([vehicle.spec.pose for vehicle in self.fleet.vehicles[known:]], self.time)
+            count = len(self.contact.seen)
+            self.contact.grow([vehicle.spec.pose for vehicle in self.fleet.vehicles[count:]], self.time)
 
     def _issue(self, new: Collection[int]) -> list[int]:
         """Number new routes that go over radio; return the rows of those to be sent."""
@@ -240,12 +241,11 @@ class Mission(MissionData):
         """Return the plan that vehicles negotiate over radio; tasks that none of them has won go where they fit."""
         assert self.negotiator is not None and self.contact is not None
         result = self.negotiator(costs, [candidate.vehicle.row for candidate in candidates], present)
-        self.contact.count_negotiation(result)
         self.log_event("negotiated", detail=result.describe())
         versions = [self.tasks[task.name].version for task in costs.problem.tasks]
         own = zip(candidates, result.bundles, strict=True)
         bundles = {candidate.vehicle.row: tuple(versions[t] for t in bundle) for candidate, bundle in own}
-        self.contact.bundles, self.contact.settles = bundles, self.time + result.agreement.seconds
+        self.contact.record_negotiation(result, bundles, self.time + result.agreement.seconds)
         notes = {"rounds": result.agreement.rounds, "messages": result.agreement.sent, "over radio": result.describe()}
         return build(costs, MethodResult(result.orders, notes), self.setup.method, kept_routes)
 
@@ -263,19 +263,17 @@ class Mission(MissionData):
         specs = tuple(candidate.spec for candidate in candidates)
         return Costs(replace(self.problem, vehicles=specs, tasks=tuple(map(self.task, tasks))), self.covered)
 
-    def _adopt_plan(self, plan: Plan, candidates: Sequence[CandidateVehicle], kept: set[int]) -> set[int]:
+    def _adopt_plan(self, plan: Plan, candidates: Sequence[CandidateVehicle], unchanged: set[int]) -> set[int]:
         """Set the routes of vehicles; return the rows of new ones."""
         for chosen in plan.problem.tasks:
             if chosen.heading != self.task(chosen.name).heading:
                 self.change_task(chosen)
         new = set()
         for k, (candidate, spec, route) in enumerate(zip(candidates, plan.problem.vehicles, plan.routes, strict=True)):
-            for task in candidate.vehicle.ahead if k in kept else route.tasks:
-                job = self.tasks[task]
-                if job.state != "assigned" or job.vehicle != candidate.vehicle.name:
-                    job.state, job.vehicle, job.assigned, job.reason = "assigned", candidate.vehicle.name, self.time, ""
+            for task in candidate.vehicle.ahead if k in unchanged else route.tasks:
+                if self.tasks[task].assign(candidate.vehicle.name, self.time):
                     self.log_event("assigned", candidate.vehicle, task)
-            if k not in kept:
+            if k not in unchanged:
                 candidate.vehicle.spec = raised(candidate.vehicle.spec, spec.lift)
                 self._follow(candidate._replace(spec=spec), route)
                 new.add(candidate.vehicle.row)
@@ -360,23 +358,23 @@ class Mission(MissionData):
 
     def add_zone(self, zone: Zone) -> None:
         """Add a no-fly zone."""
-        gone = self._removed()
-        self._check_new("zone", zone.name, [known.name for known in self.zones if known.name not in gone])
+        removed = self._removed()
+        self._check_new("zone", zone.name, [other.name for other in self.zones if other.name not in removed])
         self.queue.append(ScheduledEvent(self.time, zone=zone))
 
     def remove_zone(self, zone: str) -> None:
         """Open a no-fly zone again."""
-        gone = self._removed()
-        known = {other.name for other in self.zones if other.name not in gone} | {*self._announced("zone")}
-        if zone not in known:
-            raise unknown_name("zone", zone, known)
+        removed = self._removed()
+        names = {other.name for other in self.zones if other.name not in removed} | {*self._announced("zone")}
+        if zone not in names:
+            raise unknown_name("zone", zone, names)
         self.queue.append(ScheduledEvent(self.time, remove_zone=zone))
 
     def damage(self, vehicle: str) -> None:
         """Disable a vehicle permanently."""
-        known = {*self.fleet.row_of, *self._announced("vehicle")}
-        if vehicle not in known:
-            raise unknown_name("vehicle", vehicle, known)
+        names = {*self.fleet.row_of, *self._announced("vehicle")}
+        if vehicle not in names:
+            raise unknown_name("vehicle", vehicle, names)
         self.queue.append(ScheduledEvent(self.time, damage=vehicle))
 
     def move_task(self, task: str, x: float, y: float) -> None:
@@ -406,8 +404,8 @@ class Mission(MissionData):
         if self.tasks[name].removed:
             raise InvalidValueError(f"task {name!r} was removed")
 
-    def _check_new(self, what: str, name: str, known: Collection[str]) -> None:
-        if name in known or name in self._announced(what):
+    def _check_new(self, what: str, name: str, names: Collection[str]) -> None:
+        if name in names or name in self._announced(what):
             raise InvalidValueError(f"there is a {what} {name!r} already; give it another name")
 
     def _due(self) -> list[ScheduledEvent]:
@@ -419,10 +417,10 @@ class Mission(MissionData):
         return due
 
     def _pose_of(self, poses: Poses) -> PoseOf:
-        known = len(self.vehicles)
+        count = len(self.vehicles)
 
         def pose(row: int) -> Pose:
-            if row >= known:  # it has just joined
+            if row >= count:  # it has just joined
                 return self.vehicles[row].spec.pose
             return poses(row) if callable(poses) else as_pose(poses[row])
 

@@ -88,10 +88,10 @@ class Onboard:
 
     def advance(self, time: float, progress: Floats, travelled: Floats, tolerance: float) -> None:
         """Take the progress (m) of all vehicles; those at the end of a leg begin the next."""
-        all_ = self.fleet
-        all_.progress[:], all_.travelled[:] = progress, travelled
-        for vehicle in all_.at_ends(time, tolerance):
-            for leg in all_.pass_legs(vehicle, time, tolerance):
+        fleet = self.fleet
+        fleet.progress[:], fleet.travelled[:] = progress, travelled
+        for vehicle in fleet.at_ends(time, tolerance):
+            for leg in fleet.pass_legs(vehicle, time, tolerance):
                 if leg.kind == "coverage" and str(leg.task) not in self.done[vehicle.row]:
                     self.done[vehicle.row].append(str(leg.task))
                     self.finished[vehicle.row] += 1
@@ -139,9 +139,9 @@ class Onboard:
             _, now, rest = after_task(state, self.fleet, vehicle, new.pop(doing))
         order = tuple(version for name, version in new.items() if name not in done)
         spec = replace(inputs.spec, pose=now.pose, ready=now.ready, range=now.range, under_way=now.under_way)
-        mine = RouteInputs(spec, order, inputs.zones, rest)
+        own = RouteInputs(spec, order, inputs.zones, rest)
         with suppress(InfeasibleError):
-            return rebuilt_route(state.problem, versions, state.all_zones, mine), mine
+            return rebuilt_route(state.problem, versions, state.all_zones, own), own
         return rebuilt_route(state.problem, versions, state.all_zones, inputs), inputs
 
     def act_alone(self, time: float, charge: Floats | None, poses: PoseOf) -> list[int]:
@@ -276,7 +276,7 @@ def _complete_reported(
             continue
         if job.vehicle != vehicle.name:
             invalidate_assignee(state, task, upset, f"{vehicle.name} has completed it")
-        job.state, job.vehicle, job.completed, job.doing, job.reason = "completed", vehicle.name, state.time, False, ""
+        job.complete(vehicle.name, state.time)
         state.log_event("completed", vehicle, task, "reported late" if late else "")
     if upset.dirty:  # others are on their way to these tasks
         change.dirty |= upset.dirty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite, isnan
@@ -14,24 +14,21 @@ from annotated_types import Ge
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone
+from paddock.planning.geometry.zones import Zone
 from paddock.planning.mission.station import StationContact
 from paddock.planning.mission.vehicles import (
     LONGEST,
-    SHAPES,
     MissionFleet,
     MissionVehicle,
     RouteInputs,
     rebuilt_route,
-    record,
 )
 from paddock.planning.solver.costs import Costs, Covered
 from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.planning.solver.routes import STATUS_ON, Leg, Route, Status
 from paddock.wire.mission_results import LogEntry
-from paddock.world.archive import typed
 from paddock.world.columns import FARTHEST
-from paddock.world.parts import child, flag, part, plain, rows, value
+from paddock.world.parts import child, flag, part, record, rows, value
 
 if TYPE_CHECKING:
     from paddock.planning.consensus_radio import Negotiated
@@ -55,6 +52,34 @@ class Job:
     assigned: float | None = None  # s, assigned
     started: float | None = None  # s
     completed: float | None = None  # s
+
+    def assign(self, vehicle: str, time: float) -> bool:
+        """Assign it to a vehicle at a time (s); return whether that is new."""
+        if self.state == "assigned" and self.vehicle == vehicle:
+            return False
+        self.state, self.vehicle, self.assigned, self.reason = "assigned", vehicle, time, ""
+        return True
+
+    def unassign(self) -> None:
+        """Take it from its vehicle."""
+        self.state, self.vehicle, self.assigned, self.started, self.doing = "unassigned", None, None, None, False
+
+    def start(self, time: float) -> None:
+        """Start it at a time (s)."""
+        self.doing, self.started = True, time
+
+    def complete(self, vehicle: str, time: float) -> None:
+        """Mark it as completed by a vehicle at a time (s)."""
+        self.state, self.vehicle, self.completed, self.doing, self.reason = "completed", vehicle, time, False, ""
+
+    def give_up(self, reason: str) -> None:
+        """Mark it as undone for a reason."""
+        self.unassign()
+        self.state, self.reason = "undone", reason
+
+    def remove(self) -> None:
+        """Remove it from the mission."""
+        self.removed = True
 
 
 def moved(task: Task, x: float, y: float) -> Task:
@@ -113,49 +138,6 @@ Negotiator = Callable[[Costs, list[int], list[list[int]]], "Negotiated"]
 """Lets the vehicles of some rows negotiate over radio; they keep the tasks of their present orders."""
 
 
-def task_from(row: Mapping[str, Any]) -> Task:
-    """Return a task."""
-    return Task(**{**row, "shape": SHAPES[row["shape"]["kind"]](**_arguments(row["shape"]))})
-
-
-def zone_from(row: Mapping[str, Any]) -> Zone:
-    """Return a no-fly zone."""
-    return (CircleZone if row["kind"] == "circle" else PolygonZone)(**_arguments(row))
-
-
-MADE: dict[str, Callable[[Any], Any]] = {
-    "task": task_from, "zone": zone_from, "vehicle": lambda saved: typed(Vehicle, saved, "request"),
-    "move_task": lambda saved: typed(tuple[str, float, float], saved, "request"),
-    "at": lambda saved: typed(float, saved, "request"),
-}  # fmt: skip
-"""What makes the values of a saved request; others are names."""
-
-
-def requests_from(saved: Any) -> list[ScheduledEvent]:
-    """Return requests."""
-    return [
-        ScheduledEvent(**{key: MADE.get(key, lambda text: typed(str, text, "request"))(row[key]) for key in row})
-        for row in saved
-    ]
-
-
-def _arguments(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _tuples(value) for name, value in row.items() if name != "kind"}
-
-
-def _tuples(value: Any) -> Any:
-    """Convert lists to tuples, recursively."""
-    return tuple(_tuples(entry) for entry in value) if isinstance(value, (list, tuple)) else value
-
-
-def jobs_from(saved: Any) -> dict[str, Job]:
-    """Return the states of tasks by name, in the order in which the tasks were added."""
-    jobs = {name: typed(Job, row, f"task {name!r:.60}") for name, row in typed(list[tuple[str, Any]], saved, "tasks")}
-    if len(jobs) != len(saved):
-        raise InvalidValueError("two tasks have the same name")
-    return jobs
-
-
 @part
 class MissionData:
     """The changing state of a mission."""
@@ -166,12 +148,12 @@ class MissionData:
     applied_events: int = value(0, low=0)  # how many of `events`
     replans: int = value(0, low=0)
     log: list[LogEntry] = rows(LogEntry)
-    versions: list[Task] = plain(list, record, lambda saved: [*map(task_from, saved)])
+    versions: list[Task] = rows(Task)
     """Of tasks, referred to by routes: moving a task adds a version."""
-    tasks: dict[str, Job] = plain(dict, record, jobs_from)  # the state of each task
-    all_zones: list[Zone] = plain(list, record, lambda saved: [*map(zone_from, saved)])  # so far, referred to by routes
+    tasks: dict[str, Job] = record(dict[str, Job], dict)  # the state of each task
+    all_zones: list[Zone] = rows(Zone)  # so far, referred to by routes
     active_zones: list[int] = rows(Annotated[int, Ge(0)])  # indices of those in force
-    queue: list[ScheduledEvent] = plain(list, record, requests_from)  # since the last observation
+    queue: list[ScheduledEvent] = rows(ScheduledEvent)  # since the last observation
     fleet: MissionFleet = child(MissionFleet)
     contact: StationContact | None = child()  # of a mission over radio; None: with all vehicles, always
     onboard: Onboard | None = child()
@@ -305,11 +287,6 @@ class MissionData:
         """Return whether the vehicle can be given tasks."""
         return vehicle.able and self.in_contact(vehicle)
 
-    def unassign(self, name: str) -> None:
-        """Take a task from its vehicle."""
-        job = self.tasks[name]
-        job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
-
     def log_event(
         self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = ""
     ) -> None:
@@ -336,7 +313,7 @@ class MissionData:
         for leg in self.fleet.pass_legs(vehicle, self.time, tolerance):
             job = None if leg.kind != "coverage" else self.tasks[str(leg.task)]
             if job is not None and job.state != "completed":  # by another vehicle, while this one was not in contact
-                job.state, job.completed, job.doing = "completed", self.time, False
+                job.complete(vehicle.name, self.time)
                 self.log_event("completed", vehicle, leg.task)
             if vehicle.current is None:
                 self.set_status(vehicle, vehicle.at_rest)
@@ -347,8 +324,7 @@ class MissionData:
         """Mark a task as undone, until something changes."""
         job = self.tasks[task]
         if job.state != "undone" or job.reason != reason:
-            self.unassign(task)
-            job.state, job.reason = "undone", reason
+            job.give_up(reason)
             self.log_event("undone", task=task, detail=reason)
 
     def release_tasks(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
@@ -357,7 +333,7 @@ class MissionData:
         for task in ([doing] if doing else []) + vehicle.ahead:
             if self.tasks[task].state == "completed":  # by another vehicle, while this one was not in contact
                 continue
-            self.unassign(task)
+            self.tasks[task].unassign()
             if not self.setup.replan:
                 self.mark_undone(task, reason)
             elif lasting:
@@ -369,6 +345,6 @@ class MissionData:
             return
         job, task = self.tasks[str(leg.task)], self.task(str(leg.task))
         if not job.doing and job.state != "completed":  # otherwise it is the rest after a new route, or done by another
-            job.doing, job.started = True, self.time
+            job.start(self.time)
             late = self.time - task.closes
             self.log_event("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")

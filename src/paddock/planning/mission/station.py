@@ -9,12 +9,11 @@ from annotated_types import Ge
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
-from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, RouteInputs, extend, record
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, RouteInputs, extend
 from paddock.planning.solver.problem import LostLink
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
-from paddock.world.parts import array, mapping, part, plain, rows, value
+from paddock.world.parts import array, mapping, part, record, rows, value
 
 if TYPE_CHECKING:
     from paddock.planning.consensus_radio import Negotiated  # which imports radio
@@ -52,18 +51,6 @@ class VehicleReports(NamedTuple):
         return VehicleReport(*(values[k].item() for values in own))
 
 
-def issued_from(saved: Any) -> dict[int, dict[int, RouteInputs]]:
-    """Return routes by row and number."""
-    tree = typed(list[tuple[Row, list[tuple[Row, RouteInputs]]]], saved, "routes")
-    return {row: dict(routes) for row, routes in tree}
-
-
-def counts_from(saved: Any) -> dict[str, int]:
-    """Return the counts of negotiations."""
-    counts = dict(typed(list[tuple[str, Row]], saved, "counts of negotiations"))
-    return {name: counts[name] for name in NEGOTIATED}
-
-
 @part
 class StationContact:
     """Knowledge of the station, in the order of the mission's vehicles."""
@@ -78,12 +65,12 @@ class StationContact:
     number: Ints = array("i8", MEMBER, low=0)  # of the newest route
     known: Ints = array("i8", MEMBER, low=-1)  # route that the station believes to be flown, see `route_key`
     finished: Ints = array("i8", MEMBER, low=0)  # tasks that were reported
-    issued: dict[int, dict[int, RouteInputs]] = plain(dict, record, issued_from)
+    issued: dict[int, dict[int, RouteInputs]] = record(dict[Row, dict[Row, RouteInputs]], dict)
     """Row -> number -> route that the vehicle has not confirmed."""
     waiting: dict[int, bool] = mapping(Row, bool)  # row -> a new route waits for contact; whether it aborts its task
     agreed: dict[int, tuple[int, float]] = mapping(Row, tuple[Row, float])
     """Row -> number of a negotiated route, and when it takes effect."""
-    negotiated: dict[str, int] = plain(lambda: dict.fromkeys(NEGOTIATED, 0), record, counts_from)  # of all so far
+    negotiated: dict[str, int] = record(dict[str, Row], lambda: dict.fromkeys(NEGOTIATED, 0))  # of all so far
     newly_lost: list[str] = rows(str)  # vehicles whose tasks are to be given to others
     settled: float = value(0.0, low=-LONGEST, high=LONGEST, unit="s")
     """Before it, lost and regained contacts do not change the plan."""
@@ -96,6 +83,8 @@ class StationContact:
     def check(self, state: Any) -> None:
         """Refuse rows that do not exist."""
         count = len(self.seen)
+        if tuple(self.negotiated) != NEGOTIATED:
+            raise InvalidValueError(f"the counts of negotiations are not {', '.join(NEGOTIATED)}")
         if any(row >= count for row in (*self.issued, *self.waiting, *self.agreed)) or (self.known < -1).any():
             raise InvalidValueError(f"a row is not among those of {count} vehicles")
 
@@ -127,17 +116,18 @@ class StationContact:
                 sent.append(row)
         return sent
 
-    def count_negotiation(self, negotiated: "Negotiated") -> None:
-        """Count a negotiation."""
+    def record_negotiation(self, negotiated: "Negotiated", bundles: dict[int, tuple[int, ...]], ends: float) -> None:
+        """Count a negotiation, and note its bundles (row -> versions of tasks), which take effect when it ends (s)."""
+        self.bundles, self.settles = bundles, ends
         ended = negotiated.agreement
         more = 1, int(ended.agreed), ended.rounds, ended.sent, ended.conflicts, ended.unassigned
         self.negotiated = {name: self.negotiated[name] + count for name, count in zip(NEGOTIATED, more, strict=True)}
 
     def confirm(self, row: int, number: int) -> None:
         """Forget the routes of a vehicle up to the one that it has received."""
-        kept = {n: inputs for n, inputs in self.issued.get(row, {}).items() if n > number}
-        if kept:
-            self.issued[row] = kept
+        unconfirmed = {n: inputs for n, inputs in self.issued.get(row, {}).items() if n > number}
+        if unconfirmed:
+            self.issued[row] = unconfirmed
         else:
             self.issued.pop(row, None)
 

@@ -6,7 +6,7 @@ Routes are not saved, but their inputs, as plain values: routes are built again 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from math import inf, isfinite, pi
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose, as_pose
 from paddock.planning.geometry.polygon import PolygonShape
-from paddock.planning.geometry.shapes import AreaShape, CircleShape, LineShape, PointShape
+from paddock.planning.geometry.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape
 from paddock.planning.geometry.zones import Zone
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Problem, Task, Vehicle
 from paddock.planning.solver.routes import STATUS_ON, STATUSES, Leg, Route, Status, lifted, route_of
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
-from paddock.world.parts import ArrayLeaf, array, part, plain
+from paddock.world.parts import ArrayLeaf, array, part, rows
+from paddock.world.records import register
 
 Bools = NDArray[np.bool_]
 MEMBER = "member"  # the axis of arrays over the vehicles of a mission
@@ -35,7 +35,7 @@ CODES = {status: code for code, status in enumerate(STATUSES)}
 TURNING = 2.658 * pi
 """Upper bound in turn radii of a Dubins path minus the straight line (Savla, Frazzoli and Bullo)."""
 LONGEST = 1e12  # m or s, of saved values
-SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}
+register(TaskShape, PointShape, LineShape, CircleShape, AreaShape, PolygonShape)
 
 
 @dataclass(frozen=True)
@@ -59,41 +59,13 @@ class RouteInputs:
     rest: TaskRest | None = None
 
 
-def record(value: Any) -> Any:
-    """Return a value in plain form: a dataclass as a mapping of its kind and of the fields that are not at default."""
-    if isinstance(value, (tuple, list)):
-        return [record(entry) for entry in value]
-    if isinstance(value, dict):
-        return [[key, record(entry)] for key, entry in value.items()]  # an archive would sort a mapping
-    if not is_dataclass(value):
-        return value
-    plain = {
-        f.name: record(getattr(value, f.name))
-        for f in fields(value)
-        if f.default is MISSING or getattr(value, f.name) != f.default
-    }
-    kind = getattr(type(value), "kind", "")
-    if kind and kind not in SHAPES:  # zones are circles and polygons, too
-        raise InvalidValueError(f"cannot save a task of the shape {kind!r}; valid: {', '.join(SHAPES)}")
-    return plain | {"kind": kind} if kind else plain
-
-
 def extend(part: Any, count: int, **values: Any) -> None:
     """Extend the arrays of a part over the vehicles of a mission to `count` rows: as declared, or `values`."""
     for name, leaf in part.leaves.items():
         if isinstance(leaf, ArrayLeaf) and MEMBER in leaf.axes:
-            known = getattr(part, name)
-            more = np.full((count - len(known), *known.shape[1:]), values.get(name, leaf.fill), known.dtype)
-            setattr(part, name, np.concatenate([known, more]))
-
-
-def records(kind: Any, what: str, make: Callable[[], Any] = list) -> Any:
-    """Declare a value that is saved by `record` and read as a type; `make`: an empty one, `what`: for errors."""
-    return plain(make, record, partial(_read, kind, what))
-
-
-def _read(kind: Any, what: str, saved: Any) -> Any:
-    return typed(kind, saved, what)
+            rows = getattr(part, name)
+            new = np.full((count - len(rows), *rows.shape[1:]), values.get(name, leaf.fill), rows.dtype)
+            setattr(part, name, np.concatenate([rows, new]))
 
 
 def unchanged(value: Any) -> Any:
@@ -183,8 +155,8 @@ class MissionVehicle:
 class MissionFleet:
     """All vehicles of a mission, in the order of joining: their routes' inputs and arrays over them."""
 
-    joined: list[Vehicle] = records(list[Vehicle], "vehicles")  # as they joined, raised to their layers
-    inputs: list[RouteInputs] = records(list[RouteInputs], "inputs of routes")  # of their routes
+    joined: list[Vehicle] = rows(Vehicle)  # as they joined, raised to their layers
+    inputs: list[RouteInputs] = rows(RouteInputs)  # of their routes
     routed: Bools = array("?", MEMBER)  # has a route
     leg: Ints = array("i8", MEMBER, low=0)  # the leg that it is on
     codes: NDArray[np.uint8] = array("u1", MEMBER, fill=CODES["idle"], high=len(STATUSES) - 1)  # of its status

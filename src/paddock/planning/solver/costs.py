@@ -67,8 +67,8 @@ class Costs:
             covered_by(problem.vehicles[k], kinds[k], problem, self.transits, self.covered) for k in first
         ]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
-        known = None if before is None else before._tables
-        self._tables: TransitTables = TransitTables(problem, self.transits, self._jobs, self.class_of, known)
+        tables = None if before is None else before._tables
+        self._tables: TransitTables = TransitTables(problem, self.transits, self._jobs, self.class_of, tables)
         self._alone: dict[int, Floats] = {}
 
     def headed(self, headings: Mapping[int, float]) -> Costs:

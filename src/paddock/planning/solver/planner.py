@@ -133,11 +133,11 @@ def _fit_route(costs: Costs, vehicle: int, order: list[int]) -> Route:
         elif in_range(route, spec):
             return route
         else:
-            kept, cost = most_within(costs, vehicle, order, limit)
-            if len(kept) == len(order):  # its path is longer than it costs
+            fitting, cost = most_within(costs, vehicle, order, limit)
+            if len(fitting) == len(order):  # its path is longer than it costs
                 limit = min(limit, cost) * spec.range / route.flown
-                kept, _ = most_within(costs, vehicle, order, limit)
-            order[:] = kept
+                fitting, _ = most_within(costs, vehicle, order, limit)
+            order[:] = fitting
     try:
         return route_of(costs, vehicle, order)
     except InfeasibleError:  # no way home
@@ -152,29 +152,30 @@ def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) 
     if not order:
         return [], 0.0
     if len(order) > MOST_CHOSEN:
-        fitting = bisect_right(range(len(order) + 1), limit, key=lambda k: costs.tour(vehicle, order[:k])[0])
-        kept = list(order[: max(fitting - 1, 0)])
-        return kept, costs.tour(vehicle, kept)[0]
+        count = bisect_right(range(len(order) + 1), limit, key=lambda k: costs.tour(vehicle, order[:k])[0])
+        chosen = list(order[: max(count - 1, 0)])
+        return chosen, costs.tour(vehicle, chosen)[0]
     n, tasks = len(order), np.array(order, np.int64)
     first, between, home = costs.transit_lengths(vehicle, tasks)
     cover = costs.jobs(vehicle).cover[tasks]
     onward = np.where(np.triu(np.ones((n, n), bool), 1), between, inf) + cover
-    least, came = np.full((n, n), inf), np.zeros((n, n), np.int64)  # by the number of tasks before, and the last task
+    # by the number of tasks before, and the last task
+    least, previous = np.full((n, n), inf), np.zeros((n, n), np.int64)
     least[0] = first + cover
     for count in range(1, n):
         ways = least[count - 1, :, None] + onward
-        came[count] = ways.argmin(axis=0)
+        previous[count] = ways.argmin(axis=0)
         least[count] = ways.min(axis=0)
     whole = least + home
     count = max((c for c in range(n) if fits(float(whole[c].min()), limit)), default=-1)
     if count < 0:
         return [], 0.0
     last = int(np.argmin(whole[count]))
-    kept, cost = list[int](), float(whole[count, last])
+    chosen, cost = list[int](), float(whole[count, last])
     for c in range(count, -1, -1):
-        kept.append(order[last])
-        last = int(came[c, last])
-    return kept[::-1], cost
+        chosen.append(order[last])
+        last = int(previous[c, last])
+    return chosen[::-1], cost
 
 
 def _insert_left(costs: Costs, orders: list[list[int]], routes: list[Route], planned: Sequence[int]) -> None:

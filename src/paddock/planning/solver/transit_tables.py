@@ -173,11 +173,11 @@ class TransitTables:
 
     def _inside(self, zone: Zone, points: Floats) -> Flags:
         """Return whether each point (n, 2) lies within the outline of a zone."""
-        known: dict[tuple[float, ...], bool] = {}
+        inside: dict[tuple[float, ...], bool] = {}
         for x, y in points.tolist():
-            if (x, y) not in known:
-                known[x, y] = zone.contains(x, y)
-        return np.array([known[x, y] for x, y in points.tolist()], bool)
+            if (x, y) not in inside:
+                inside[x, y] = zone.contains(x, y)
+        return np.array([inside[x, y] for x, y in points.tolist()], bool)
 
     def _by_zones(self, low: Floats, high: Floats) -> list[tuple[tuple[Zone, ...], Ints]]:
         """Return sets of zones with the pairs whose heights (m) they reach into."""
@@ -218,7 +218,7 @@ class TransitTables:
             out, into = ((x, y), (gx, gy)) if step > 0 else ((gx, gy), (x, y))
             way, passed = self._pieces[0][row], between(self.problem.zones, z, gz)
             if (*out, z, gz) not in sets:
-                sets[*out, z, gz] = self._number(passed, self.transits.kept(passed, out))
+                sets[*out, z, gz] = self._number(passed, self.transits.clearances(passed, out))
             way[:, PASSED] = step * sets[*out, z, gz]
             if np.isfinite(way[:, COST]).any():
                 if (*into, z, gz) not in depths:
@@ -279,13 +279,13 @@ class TransitTables:
             self._pieces = [np.concatenate(self._pieces)]
             self._pieces[0][rows[rows > NEVER], :, COST] += flown
 
-    def _number(self, zones: tuple[Zone, ...], kept: Clearance) -> int:
+    def _number(self, zones: tuple[Zone, ...], clearances: Clearance) -> int:
         """Return the number of a set of zones with a clearance (m)."""
-        if (zones, kept) not in self._sets:
-            self._sets[zones, kept] = len(self._walls)
-            self._walls.append(known_walls(zones, kept))
+        if (zones, clearances) not in self._sets:
+            self._sets[zones, clearances] = len(self._walls)
+            self._walls.append(known_walls(zones, clearances))
             self._stacked = None
-        return self._sets[zones, kept]
+        return self._sets[zones, clearances]
 
 
 def _numbered(items: Ints, most: int) -> tuple[Ints, Ints]:

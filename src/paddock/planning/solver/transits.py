@@ -9,7 +9,7 @@ from paddock.planning.geometry.path import Path, Pose, Segment, carried
 from paddock.planning.geometry.reeds_shepp import reeds_shepp
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.wind import course_of, dubins_in_wind, over_ground
-from paddock.planning.geometry.zone_map import ZoneMap, on_border, waiting_place, way_in, way_out
+from paddock.planning.geometry.zone_map import ZoneMap, on_border, waiting_pose, way_in, way_out
 from paddock.planning.geometry.zones import Clearance, Zone, blocked_by, inside
 from paddock.planning.solver.problem import Problem, Vehicle
 
@@ -29,7 +29,7 @@ class Transits:
         self.zones = problem.zones
         self.clearance = problem.clearance
         self.wind = problem.wind
-        self._known: dict[tuple[Any, ...], Path | InfeasibleError] = {}  # around zones, shared by all routes
+        self._paths: dict[tuple[Any, ...], Path | InfeasibleError] = {}  # around zones, shared by all routes
         self._maps: dict[tuple[Any, ...], ZoneMap] = {}
 
     def path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
@@ -38,12 +38,12 @@ class Transits:
             return self._path(vehicle, start, goal)
         own = (vehicle.radius, vehicle.speed, vehicle.slope, vehicle.moves, vehicle.reverse, vehicle.tightest)
         key = (*own, start, goal)
-        if key not in self._known:
+        if key not in self._paths:
             try:
-                self._known[key] = self._path(vehicle, start, goal)
+                self._paths[key] = self._path(vehicle, start, goal)
             except InfeasibleError as error:
-                self._known[key] = error
-        path = self._known[key]
+                self._paths[key] = error
+        path = self._paths[key]
         if isinstance(path, InfeasibleError):
             raise path
         return path
@@ -66,7 +66,7 @@ class Transits:
     def _level(self, vehicle: Vehicle, begin: Start, end: End, zones: tuple[Zone, ...]) -> Path:
         """Return the path on one level, around zones."""
         level = self._direct(vehicle, begin, end)
-        if zones and blocked_by(level, zones, self.kept(zones, begin, end)) is not None:
+        if zones and blocked_by(level, zones, self.clearances(zones, begin, end)) is not None:
             level = self._detour(begin, end, vehicle, zones)
             if self._windy(vehicle):
                 level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, like zones
@@ -97,7 +97,7 @@ class Transits:
     def _room(self, level: Path, start: Pose, goal: Goal, first: bool) -> tuple[float, Path]:
         """Return the metres of a level path on which it can change height, and that part of it."""
         passed = between(self.zones, start[2], goal[2])
-        room = clear_part(level, passed, self.kept(passed, start if first else goal), first)
+        room = clear_part(level, passed, self.clearances(passed, start if first else goal), first)
         return room, level.subpath(0.0, room) if first else level.subpath(level.flown - room, level.flown)
 
     def over(self, path: Path, vehicle: Vehicle, z: float | None = None) -> Path:
@@ -106,7 +106,7 @@ class Transits:
         zone = blocked_by(path, zones)
         if zone is not None:
             raise InfeasibleError(f"it leads through the no-fly zone {zone.name!r}")
-        zone = blocked_by(path, zones, self.kept(zones, path.start)) if self.clearance else None
+        zone = blocked_by(path, zones, self.clearances(zones, path.start)) if self.clearance else None
         if zone is not None:
             raise InfeasibleError(f"it comes nearer than {self.clearance:g} m to the no-fly zone {zone.name!r}")
         if self._windy(vehicle) and not any(carried(s) or s.pace != 1.0 for s in path.segments):
@@ -132,7 +132,7 @@ class Transits:
         if vehicle.moves != "aircraft" or vehicle.radius <= 0.0 or not zones or inside(x, y, zones) is None:
             return vehicle.home
         try:
-            x, y, heading = waiting_place(x, y, self.held_radius(vehicle), self.clearance, zones)
+            x, y, heading = waiting_pose(x, y, self.held_radius(vehicle), self.clearance, zones)
         except InfeasibleError:  # there is no place outside
             return vehicle.home
         return x, y, z, heading
@@ -147,7 +147,7 @@ class Transits:
     def charts(self, vehicle: Vehicle, zones: tuple[Zone, ...]) -> list[ZoneMap]:
         """Return the maps for ways of a vehicle around zones: with the clearance, then without."""
         wide = [self.clearance] if self.clearance > 0.0 else []
-        return [self._map(vehicle, zones, kept) for kept in (*wide, 0.0)]
+        return [self._map(vehicle, zones, clearance) for clearance in (*wide, 0.0)]
 
     def drift(self, vehicle: Vehicle) -> tuple[float, float]:
         """Return the wind that carries a vehicle, east and north over its airspeed."""
@@ -183,10 +183,10 @@ class Transits:
 
     def _outside(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
         """Return a path from outside: with the clearance where there is room, otherwise without."""
-        kept = self.kept(zones, begin, end)
-        if isinstance(kept, tuple) or kept > 0.0:
+        clearances = self.clearances(zones, begin, end)
+        if isinstance(clearances, tuple) or clearances > 0.0:
             try:
-                return self._map(vehicle, zones, kept).transit(begin, end)
+                return self._map(vehicle, zones, clearances).transit(begin, end)
             except InfeasibleError:
                 pass  # between zones, or too near to one, there may still be a path
         try:
@@ -197,7 +197,7 @@ class Transits:
                     raise InfeasibleError(f"it lies on the border of the no-fly zone {zone.name!r}") from None
             raise
 
-    def kept(self, zones: tuple[Zone, ...], *ends: tuple[float | None, ...]) -> Clearance:
+    def clearances(self, zones: tuple[Zone, ...], *ends: tuple[float | None, ...]) -> Clearance:
         """Return the clearance of zones for a path with these ends: about half the distance if an end is nearer."""
         wide = self.clearance
         if wide <= 0.0 or not zones:
@@ -217,14 +217,14 @@ class Transits:
     def _windy(self, vehicle: Vehicle) -> bool:
         return vehicle.moves != "ground" and self.wind != (0.0, 0.0)
 
-    def _map(self, vehicle: Vehicle, zones: tuple[Zone, ...], kept: Clearance) -> ZoneMap:
-        key = self.held_radius(vehicle), zones, kept, self.drift(vehicle)
+    def _map(self, vehicle: Vehicle, zones: tuple[Zone, ...], clearance: Clearance) -> ZoneMap:
+        key = self.held_radius(vehicle), zones, clearance, self.drift(vehicle)
         if key not in self._maps:
-            self._maps[key] = ZoneMap(zones, key[0], kept, key[3])
+            self._maps[key] = ZoneMap(zones, key[0], clearance, key[3])
         return self._maps[key]
 
 
-def clear_part(path: Path, zones: tuple[Zone, ...], kept: Clearance, first: bool) -> float:
+def clear_part(path: Path, zones: tuple[Zone, ...], clearance: Clearance, first: bool) -> float:
     """Return the metres flown from the start of a path, or up to its end, that are clear of zones."""
 
     def part(room: float) -> Path:
@@ -233,7 +233,7 @@ def clear_part(path: Path, zones: tuple[Zone, ...], kept: Clearance, first: bool
     low, high = 0.0, path.flown
     while high - low > ROOM:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if blocked_by(part(middle), zones, kept) is None else (low, middle)
+        low, high = (middle, high) if blocked_by(part(middle), zones, clearance) is None else (low, middle)
     return low
 
 

@@ -128,9 +128,11 @@ class Messages:
         self._frame = section.header_bits, section.retries
         self.set_state(new_packets(0, section), no_devices())
 
-    def set_state(self, state: PacketState, devices: Devices) -> None:
-        """Use another state, of these radios; there are no links until `use`."""
+    def set_state(self, state: PacketState, devices: Devices, seed: int | None = None) -> None:
+        """Use another state, of these radios, and another seed unless it is None; there are no links until `use`."""
         self.state, self.devices = state, devices
+        if seed is not None:
+            self.rules = rules_of(self.section, seed)
         state.make_room()
         self._idle: PacketState | None = None  # the state, if it is known to be idle
         n = len(devices.streams)

@@ -11,9 +11,10 @@ that sends and hears beacons.
 
 import json
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Len
 
 from paddock.compute.kernel import CompiledKernels, fields
 from paddock.compute.neighbours import NeighbourSpec
@@ -40,7 +41,7 @@ from paddock.radio.packets.queues import (
     Rules,
 )
 from paddock.scenario.radio_types import LONGEST, MessagesSection
-from paddock.world.parts import RADIO, array, count, fresh, mapping, part, plain, value
+from paddock.world.parts import RADIO, array, count, fresh, mapping, part, value
 
 MOST_BYTES = 1 << 16  # of one message
 RAW, TEXT = 0, 1  # how contents were given
@@ -67,33 +68,6 @@ def encoded(data: Any) -> tuple[bytes, list[float]]:
 def decoded(content: bytes) -> Any:
     """Return the contents that `encoded` was given."""
     return content[1:] if content[0] == RAW else json.loads(content[1:])
-
-
-def contents_tree(contents: dict[int, bytes]) -> list[Any]:
-    """Return contents by number as arrays: numbers, lengths and all bytes."""
-    ordered = [contents[number] for number in sorted(contents)]
-    lengths = np.array([len(content) for content in ordered], np.int64)
-    return [np.array(sorted(contents), np.int64), lengths, np.frombuffer(b"".join(ordered), np.uint8)]
-
-
-def contents_of(tree: Any) -> dict[int, bytes]:
-    """Return the contents of a tree by their numbers; PaddockError for those that are not valid."""
-    numbers, lengths, joined = (np.asarray(values) for values in tree)
-    if numbers.dtype != np.int64 or lengths.dtype != np.int64 or joined.dtype != np.uint8:
-        raise PaddockError("contents are not arrays of whole numbers and bytes")
-    valid = lengths.shape == numbers.shape and bool(((lengths >= 1) & (lengths <= MOST_BYTES + 1)).all())
-    if numbers.ndim != 1 or not valid or int(lengths.sum()) != joined.size or (np.diff(numbers) <= 0).any():
-        raise PaddockError("contents have other lengths than stated")
-    every, ends = joined.tobytes(), np.cumsum(lengths).tolist()
-    contents = {
-        number: every[end - size : end]
-        for number, end, size in zip(numbers.tolist(), ends, lengths.tolist(), strict=True)
-    }
-    for content in contents.values():
-        if content[0] not in (RAW, TEXT):
-            raise PaddockError("contents are neither bytes nor JSON")
-        decoded(content)
-    return contents
 
 
 LATEST = 1.0  # s that a radio may wait before it contends with a packet
@@ -139,7 +113,7 @@ class PacketState:
     inbox_real: Floats = array("f8", "inbox", c.IN_REAL)
     numbers: Ints = array("i8", "packet", low=-c.MOST_COUNTED, high=-1)  # of packets of services: -1, -2, ...
     values: Floats = array("f8", "packet", "width")  # their numbers
-    contents: dict[int, bytes] = plain(dict, contents_tree, contents_of)  # of messages
+    contents: dict[int, bytes] = mapping(int, Annotated[bytes, Len(1, MOST_BYTES + 1)])  # of messages
     senders: dict[int, str] = mapping(int, str)  # of messages whose senders have been removed
     services: Ints = array("i8", 3, len(SERVICES), low=0, high=MOST_SERVED)  # packets sent, delivered, dropped
     placed: Floats = array("f8", PLACED_ROWS, RADIO)  # radios at the last update of the links, rows PLACED
@@ -170,6 +144,9 @@ class PacketState:
         _refuse_unless(
             (np.diff(self.numbers) < 0).all() and (self.numbers >= -self.served).all(), "numbers of services"
         )
+        for content in self.contents.values():
+            _refuse_unless(content[0] in (RAW, TEXT), "contents are neither bytes nor JSON")
+            decoded(content)
         used = self.used_numbers()
         _refuse_unless(np.isin(used[used < 0], self.numbers).all(), "a packet of a service has no contents")
         _refuse_unless(self.contents.keys() >= set(used[used > 0].tolist()), "a message has no contents")

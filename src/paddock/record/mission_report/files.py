@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import cos, pi, sin
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -27,7 +27,7 @@ from paddock.planning.metrics import (
     to_csv,
     to_parquet,
 )
-from paddock.planning.qgc_missions import LoiterCircles, to_plans
+from paddock.planning.qgc_missions import LoiterCircles, to_plan
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import Progress
 from paddock.planning.solver.problem import MissionSetup
@@ -68,8 +68,10 @@ from paddock.record.reports import (
     write_files,
 )
 from paddock.scenario import Scenario
+from paddock.track.loading import world_with_track
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
+from paddock.world.scenery import ground_heights
 
 CAPTIONS = {
     "routes": "Routes from above. Thin: transit; thick: doing a task; pale: returning.",
@@ -83,26 +85,29 @@ TRIAL_HEADS = ("method", "distance", "against the first", "all back at", "agains
 DOT = Markup('<span class="dot" style="background:{}"></span>{}')
 
 
-def report_html(
-    plan: Plan,
-    name: str,
-    description: str = "",
-    *,
-    origin: Origin | None = None,  # None: positions have no latitude and longitude
-    settings: Sequence[tuple[str, str]] = (),  # additional assumptions: name and value
-    trials: Sequence[Trial] = (),  # a comparison
-    pictures: Mapping[str, str] = MappingProxyType({}),  # SVG: routes, gantt, timeline, costs, compare
-    missing: str = "",  # the reason if there are no pictures
-    outcome: Outcome | None = None,  # of a mission with events
-    metrics: MissionMetrics | None = None,  # expected from the plan
-    closest: str = "",  # the closest approach
-    links: PlannedLinks | None = None,  # with stations along the routes
-) -> str:
+class ReportParts(NamedTuple):
+    """What a report shows besides the plan."""
+
+    origin: Origin | None = None  # None: positions have no latitude and longitude
+    settings: Sequence[tuple[str, str]] = ()  # additional assumptions: name and value
+    trials: Sequence[Trial] = ()  # a comparison
+    pictures: Mapping[str, str] = MappingProxyType({})  # SVG: routes, gantt, timeline, costs, compare
+    missing: str = ""  # the reason if there are no pictures
+    outcome: Outcome | None = None  # of a mission with events
+    metrics: MissionMetrics | None = None  # expected from the plan
+    closest: str = ""  # the closest approach
+    links: PlannedLinks | None = None  # with stations along the routes
+
+
+def report_html(plan: Plan, name: str, description: str = "", parts: ReportParts | None = None) -> str:
     """Return the page. It is self-contained, and the same plan gives the same bytes."""
-    metrics = metrics or foreseen(plan)
+    parts = parts or ReportParts()
+    origin, outcome, links = parts.origin, parts.outcome, parts.links
+    metrics = parts.metrics or foreseen(plan)
     covered = texts.fields_covered(metrics)
     names = [DOT.format(colour(k), part.name) for k, part in enumerate(metrics.vehicles)]
     rows = [(vehicle, *texts.cells(part)) for vehicle, part in zip(names, metrics.vehicles, strict=True)]
+    drawings = {key: picture(svg, key, CAPTIONS[key]) for key, svg in parts.pictures.items()}
     heads = texts.LEG_HEADS[:-2] if origin is None else texts.LEG_HEADS
     return render(
         "plan.html",
@@ -115,24 +120,24 @@ def report_html(
         outcome=outcome,
         outcome_sentence=outcome and outcome_sentence(outcome),
         timeline=[(texts.clock(time), event) for time, event in outcome.timeline] if outcome else [],
-        drawings=dict.fromkeys(CAPTIONS) | {key: picture(svg, key, CAPTIONS[key]) for key, svg in pictures.items()},
+        drawings=dict.fromkeys(CAPTIONS) | drawings,
         vehicle_heads=("vehicle", *texts.HEADS),
         vehicles=[*rows, ("all", *texts.sums(metrics))] if rows else [],
         vehicle_classes=[""] * len(rows) + ["sum"],
-        closest=closest,
+        closest=parts.closest,
         contact_heads=("vehicle", *HEADS),
         contact=[] if links is None else contact_rows(links),
         contact_note=NOTE,
         trial_heads=TRIAL_HEADS,
-        trials=_trial_rows(plan, trials),
-        trial_notes=list(filter(None, (trial.problem if trial.plan is None else trial.note for trial in trials))),
+        trials=_trial_rows(plan, parts.trials),
+        trial_notes=list(filter(None, (trial.problem if trial.plan is None else trial.note for trial in parts.trials))),
         order="distance" if plan.problem.objective == "total" else "time until all vehicles are back",
         method=plan.method,
         leg_heads=heads,
         leg_numbers=[k for k, head in enumerate(heads) if head != "leg"],
         routes=_routes(plan, metrics.vehicles, origin),
-        missing=missing,
-        assumptions=[*texts.assumptions(plan), *settings],
+        missing=parts.missing,
+        assumptions=[*texts.assumptions(plan), *parts.settings],
     )
 
 
@@ -325,9 +330,9 @@ def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
 
 
 def _cells(figure: Any, axes: Any, costs: Any) -> None:
-    known = np.where(np.isfinite(costs), costs, np.nan)
+    finite = np.where(np.isfinite(costs), costs, np.nan)
     axes.set_facecolor("#eceff2")
-    picture = axes.imshow(known, cmap="YlGnBu", aspect="auto", vmin=0.0, interpolation="nearest")
+    picture = axes.imshow(finite, cmap="YlGnBu", aspect="auto", vmin=0.0, interpolation="nearest")
     bar = figure.colorbar(picture, ax=axes, pad=0.015, aspect=14)
     bar.set_label("km", color=SOFT)
     bar.outline.set_visible(False)
@@ -335,7 +340,7 @@ def _cells(figure: Any, axes: Any, costs: Any) -> None:
     rows, columns = costs.shape
     if rows > WRITTEN[0] or columns > WRITTEN[1]:
         return
-    dark = 0.55 * (np.nanmax(known) if np.isfinite(known).any() else 1.0)
+    dark = 0.55 * (np.nanmax(finite) if np.isfinite(finite).any() else 1.0)
     for (row, column), cost in np.ndenumerate(costs):
         text, tone = (f"{cost:.1f}", LIGHT if cost > dark else DARK) if np.isfinite(cost) else ("–", DARK)  # noqa: RUF001
         axes.text(column, row, text, ha="center", va="center", fontsize=7, color=tone)
@@ -380,10 +385,7 @@ def _contents(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of all files."""
     scenario, plan = findings.scenario, findings.plan
-    page = report_html(
-        plan,
-        scenario.name,
-        scenario.description,
+    parts = ReportParts(
         origin=origin_of(scenario),
         settings=settings(scenario, findings.setup),
         trials=findings.trials,
@@ -394,7 +396,7 @@ def _contents(
         closest=closeness(findings.metrics, findings.setup),
         links=findings.links,
     )
-    yield "report.html", page.encode()
+    yield "report.html", report_html(plan, scenario.name, scenario.description, parts).encode()
     values = {**document(plan, scenario.name, findings.metrics), **findings.numbers(timed=False)}
     yield "plan.json", (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     flown = {} if findings.outcome is None else {"flown_": findings.outcome.metrics}
@@ -434,15 +436,18 @@ VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 
 
 def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict[str, str]:
-    """Return the `.plan` files of all vehicles that leave the base, by their names."""
+    """Return the `.plan` files of all vehicles that leave the base, by their names; home is the ground at the start."""
     assert scenario.mission is not None
     texts: dict[str, str] = {}
+    heights = ground_heights(world_with_track(scenario))
     for route, vehicle in zip(plan.routes, plan.problem.vehicles, strict=True):
         if route.legs:
-            kind = {"vehicle": VEHICLES[vehicle.moves], "speed": vehicle.speed}
             parts = [leg.path.points(SPACING) if (turn := _circle(leg)) is None else turn for leg in route.legs]
-            plans = to_plans([(route.vehicle, parts)], scenario.mission, origin, **kind)  # type: ignore[arg-type]
-            texts[_file(route.vehicle, texts)] = document_text(plans[route.vehicle])
+            x, y, _, _ = route.legs[0].start
+            home = (x, y, float(heights(np.array([x]), np.array([y]))[0]))
+            kind = VEHICLES[vehicle.moves]
+            plan_file = to_plan(parts, scenario.mission, origin, home, vehicle=kind, speed=vehicle.speed)
+            texts[_file(route.vehicle, texts)] = document_text(plan_file)
     return texts
 
 
@@ -460,10 +465,10 @@ def _circle(leg: Leg) -> LoiterCircles | None:
     return LoiterCircles(*centre, z, 1.0 / abs(curvature), curvature > 0.0, round(turns, 6))
 
 
-def _file(vehicle: str, taken: dict[str, str]) -> str:
+def _file(vehicle: str, used: dict[str, str]) -> str:
     """Return a valid file name for every file system: uav[0] -> uav_0.plan."""
     base = re.sub(r"[^A-Za-z0-9.-]+", "_", vehicle).strip("_") or "vehicle"
     name, number = f"{base}.plan", 2
-    while name in taken:
+    while name in used:
         name, number = f"{base}_{number}.plan", number + 1
     return name

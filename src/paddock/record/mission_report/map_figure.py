@@ -61,9 +61,9 @@ def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) ->
         return
     axes.set_xlabel("east, m")
     axes.set_ylabel("north, m")
-    taken: list[Floats] = []
+    labels: list[Floats] = []
     for task in plan.problem.tasks if not many else ():
-        _draw_name(axes, task, task.name in undone, taken)
+        _draw_name(axes, task, task.name in undone, labels)
 
 
 def _set_limits(axes: Any, square: bool) -> None:
@@ -147,8 +147,8 @@ PLACES = tuple((side, 4.0 - 9.0 * row) for row in (0, 1, -1, 2, -2, 3, -3, 4, -4
 """Places of a name beside its task: to the right or the left, and points up."""
 
 
-def _draw_name(axes: Any, task: Task, undone: bool, taken: list[Floats] | None = None) -> None:
-    """Write the name of a task beside its entry, where no other name is `taken` (boxes in points, to which it adds)."""
+def _draw_name(axes: Any, task: Task, undone: bool, labels: list[Floats] | None = None) -> None:
+    """Write the name of a task beside its entry, where it covers no label; add its box, in points, to `labels`."""
     x, y, _ = task.shape.entry
     (low, high), (south, north) = axes.get_xlim(), axes.get_ylim()
     wide, tall = 72.0 * np.array(axes.figure.get_size_inches()) * (0.68, 0.85)  # of the map, about
@@ -159,7 +159,7 @@ def _draw_name(axes: Any, task: Task, undone: bool, taken: list[Floats] | None =
         bottom = (y - south) * points + up
         boxes.append(np.array([left, bottom, left + width, bottom + 1.3 * SIZE]))
     inside = [k for k, box in enumerate(boxes) if box[0] >= 0.0 and box[2] <= (high - low) * points] or [0]
-    others = taken if taken is not None else []
+    others = labels if labels is not None else []
     free = [k for k in inside if not any((boxes[k][:2] < o[2:]).all() and (o[:2] < boxes[k][2:]).all() for o in others)]
     best = (free or inside)[0]
     others.append(boxes[best])

@@ -96,15 +96,15 @@ def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
 
 def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
     """Return `uav[0] and uav[2] come closest: 12 m at 8:15 (...).`; empty if separation is kept."""
-    near, kept = metrics.separation, setup.separation
-    if near is None or (kept is not None and near.distance >= kept[0]):
+    near, minimum = metrics.separation, setup.separation
+    if near is None or (minimum is not None and near.distance >= minimum[0]):
         return ""
     text = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
-    if kept is None:
+    if minimum is None:
         return f"{text}."
     planned = setup.problem.separation is not None
     why = "the plan cannot keep" if planned else "in the plan, which does not separate heights; in flight they keep"
-    return f"{text} ({why} {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation)."
+    return f"{text} ({why} {minimum[1]:g} m vertical or {minimum[0]:g} m horizontal separation)."
 
 
 def fields_covered(metrics: MissionMetrics) -> str:
@@ -168,8 +168,8 @@ def settings(scenario: Scenario, setup: MissionSetup) -> list[tuple[str, str]]:
     """Return names and values of the settings."""
     assert scenario.mission is not None
     apart, origin = setup.separation, origin_of(scenario)
-    kept = "none" if apart is None else f"{apart[0]:g} m horizontal or {apart[1]:g} m vertical, in flight"
-    rows = [("range kept in reserve", f"{scenario.mission.reserve:,.0f} m"), ("separation", kept)]
+    minimum = "none" if apart is None else f"{apart[0]:g} m horizontal or {apart[1]:g} m vertical, in flight"
+    rows = [("range kept in reserve", f"{scenario.mission.reserve:,.0f} m"), ("separation", minimum)]
     if origin is not None:
         where = f"{latitude(origin.latitude_deg)}, {longitude(origin.longitude_deg)}, {origin.height_m:g} m"
         rows.append(("origin", where))

@@ -107,10 +107,10 @@ def cone_hits(car: TestCar, course: LaneChangeCourse, speeds: Floats) -> tuple[F
 
     def decide(now: Sample) -> Inputs:
         x = now.x - RUN_UP
-        wanted = course.line(x + now.course_x * preview, early, cut)
+        target = course.line(x + now.course_x * preview, early, cut)
         bending = FORESIGHT * now.yaw_rate / np.maximum(now.speed, 1.0)
         reach = np.maximum(now.speed * preview, 1.0)
-        off = wanted - (now.y + now.course_y * preview + 0.5 * bending * reach * reach)
+        off = target - (now.y + now.course_y * preview + 0.5 * bending * reach * reach)
         curvature = preview_curvature(bending, off, reach, gain)
         inside = now.x > RUN_UP
         steer = np.clip(angle * curvature, -p.steer_max, p.steer_max)
@@ -208,9 +208,9 @@ def _driven(car: TestCar, speeds: Floats, radius: float) -> tuple[Floats, NDArra
         missed[:] = np.clip(missed + EVERY * off, -most, most)
         demand = now.speed**2 / radius + STIFFNESS * off + DAMPING * outwards + MEMORY * missed  # m/s2
         steer = demand * (base / np.maximum(now.speed, 1.0) ** 2 + gradients)
-        wanted = speeds * min(0.7 + 0.3 * now.time / RISE, 1.0)
+        target = speeds * min(0.7 + 0.3 * now.time / RISE, 1.0)
         limited = np.clip(steer, -car.values.steer_max, car.values.steer_max)
-        return {"steer": limited, **speed_pedals(car, wanted, now.speed, bend_drag(car, now))}
+        return {"steer": limited, **speed_pedals(car, target, now.speed, bend_drag(car, now))}
 
     traces = drive(car, 0.7 * speeds, DRIVEN, decide, every=EVERY)
     end = slice(-round(JUDGED / EVERY), None)

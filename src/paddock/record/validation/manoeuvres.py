@@ -182,10 +182,10 @@ def steady_turns(car: TestCar) -> ManoeuvreResult:
     steady &= np.abs(traces.body_slip[-1]) < 0.5
     if steady.sum() < 4:
         return ManoeuvreResult(skipped="no steady turns at this speed")
-    kept = np.flatnonzero(steady)
-    kept = kept[: np.argmax(lateral[kept]) + 1]
-    lateral, angles, slip = lateral[kept], angles[kept], traces.body_slip[-1][kept]
-    speeds, rates = (traces[name][-50:].mean(axis=0)[kept] for name in ("speed", "yaw_rate"))
+    selected = np.flatnonzero(steady)
+    selected = selected[: np.argmax(lateral[selected]) + 1]
+    lateral, angles, slip = lateral[selected], angles[selected], traces.body_slip[-1][selected]
+    speeds, rates = (traces[name][-50:].mean(axis=0)[selected] for name in ("speed", "yaw_rate"))
     within = (lateral > LINEAR[0]) & (lateral < LINEAR[1])
     within = within if within.sum() >= 3 else np.arange(len(lateral)) < 4
     excess = angles - arrays.arctan2(linear.base * rates, speeds)  # without slip the car needs the Ackermann angle

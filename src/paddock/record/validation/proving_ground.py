@@ -201,13 +201,13 @@ def _sample(sim: Simulation, x: Floats, y: Floats) -> Sample:
     )
 
 
-def speed_pedals(car: TestCar, wanted: Any, speed: Floats, turning: Floats | float = 0.0) -> dict[str, Floats]:
+def speed_pedals(car: TestCar, target: Any, speed: Floats, turning: Floats | float = 0.0) -> dict[str, Floats]:
     """Return throttle and brake that hold a speed (m/s); `turning` is the drag of the front wheels in a bend, N."""
     p = car.values
     drag = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * speed * speed
     braking = p.engine_brake * p.final_drive / p.wheel_radius
     most = np.minimum(p.engine_torque * p.final_drive / p.wheel_radius, p.power_max / np.maximum(speed, 0.1))
-    force = p.mass * 4.0 * (wanted - speed) + drag + p.rolling_resistance * p.mass * GRAVITY + turning
+    force = p.mass * 4.0 * (target - speed) + drag + p.rolling_resistance * p.mass * GRAVITY + turning
     brakes = 2.0 * p.brake_torque / p.wheel_radius
     return {
         "throttle": np.clip((force + braking) / (most + braking), 0.0, 1.0),

@@ -49,13 +49,11 @@ def _step_here(run: LiveSource, ticks: int) -> Future[Any] | None:
     return done
 
 
-def step_synchronously(
-    run: LiveSource, client: str, ticks: int, control: dict[str, dict[str, Any]] | None = None, tick: int = 0
-) -> Future[Any]:
+def step_synchronously(run: LiveSource, client: str, ticks: int, control: dict[str, Any] | None = None) -> Future[Any]:
     """Step with the answer to the next control request, which saves a round trip."""
     if control is not None:
-        run.claim_of(client).prepare(tick, control)
-        run.commands += len(control)
+        run.claim_of(client).prepare(**control)
+        run.count_commands(len(control["commands"]))
     answer: Future[Any] = Future()
 
     def stepped(done: Future[Any]) -> None:
@@ -83,19 +81,8 @@ def run(run: LiveSource, client: str, until: float | None = None, pace: float | 
         return sim.tick
     sim.clock.hold(unpause=True)
     if not sim.clock.active:
-        return run.change(lambda: _run(run, until))
+        return run.change(lambda: run.run_until(until))
     return sim.clock.request_ticks(max(0, end - sim.tick), paced=True)
-
-
-def _run(run: LiveSource, until: float) -> int:
-    run.driving = True
-    run.sim.clock.proceed()
-    try:
-        run.sim.run(until)
-    finally:
-        run.driving = False
-        run.sim.clock.hold()  # no tick passes after it
-    return run.sim.tick
 
 
 def stop(run: LiveSource, client: str) -> int | Future[Any]:

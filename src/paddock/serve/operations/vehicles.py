@@ -4,7 +4,6 @@ The mission is also returned in the form that subscribers receive.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -15,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from paddock.engine.actions import (
-    MOST_WAITING,
-    Action,
     CommandAction,
     MissionAction,
     OverrideAction,
@@ -47,7 +44,6 @@ from paddock.world.fleet import Ints
 from paddock.world.snapshot import CommandRequest
 
 LOG = logging.getLogger(__name__)
-MOST_FOR_TICK = 256  # commands and placings that clients may send for the same tick, in advance
 DECIMALS = 3  # of a metre, in coordinates sent to subscribers
 
 
@@ -62,34 +58,21 @@ def command(
     """Post a command; the engine checks the inputs against the model."""
     if run.drivers:
         run.refuse_other_driver(client, _ids(run, target))
-    _post(run, client, CommandAction(target, inputs, timeout), at_tick)
-    run.commands += 1
+    run.post(CommandAction(target, inputs, timeout), client, at_tick)
+    run.count_commands(1)
 
 
 def place(
     run: LiveSource, client: str, target: str | int, pose: Any, speed: Any = 0.0, at_tick: int | None = None
 ) -> None:
-    _post(run, client, PlaceAction(target, pose, speed), at_tick)
-
-
-def _post(run: LiveSource, client: str, action: Action, at_tick: int | None) -> None:
-    """Post an action; one tick takes a limited number of those that clients have sent for it in advance."""
-    applier = run.sim.engine.applier
-    if at_tick is None:
-        applier.post(action, None, client)
-        return
-    moment, now = (run.sim.engine.world.run, at_tick), (run.sim.engine.world.run, run.sim.tick)
-    if run.ahead[moment] >= MOST_FOR_TICK:
-        raise PaddockError(f"{MOST_FOR_TICK} actions of clients wait for tick {at_tick} already: use another tick")
-    applier.post(action, at_tick, client)
-    run.ahead[moment] += 1
-    if len(run.ahead) > MOST_WAITING:  # those of earlier ticks and runs are done
-        run.ahead = Counter({due: count for due, count in run.ahead.items() if due >= now})
+    run.post(PlaceAction(target, pose, speed), client, at_tick)
 
 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
     """Post one action per fleet; all are checked before the first is posted."""
     numbers = np.asarray(ids, np.int64)
+    if not len(numbers):
+        raise InvalidValueError("a command needs at least one vehicle: the list of ids is empty")
     run.refuse_other_driver(client, numbers)
     for name, values in inputs.items():
         if np.ndim(values) and np.shape(values) != numbers.shape:
@@ -101,7 +84,7 @@ def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any],
     controls = [sim.engine.applier.checked_now(_control(numbers, inputs, part, timeout)) for part in parts]
     for control, checked_at in controls:
         sim.engine.mailbox.post(control, source=client, checked_at=checked_at)
-    run.commands += len(numbers)
+    run.count_commands(len(numbers))
 
 
 def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None) -> CommandAction:
@@ -123,9 +106,7 @@ def drive(run: LiveSource, client: str, target: str | int, driving: bool = True,
         run.sim.engine.claims.refuse_controlled(ids)
         if not take_over:
             run.refuse_other_driver(client, ids)
-        run.drivers = {**run.drivers, number: client}
-    elif run.drivers.get(number) == client:
-        run.drivers = {driven: driver for driven, driver in run.drivers.items() if driven != number}
+    run.set_driver(number, client, driving)
 
 
 def _ids(run: LiveSource, target: str | int) -> Ints:
@@ -220,10 +201,10 @@ def release(run: LiveSource, client: str) -> None:
     claimed.release()
 
 
-def control(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> int:
+def control(run: LiveSource, client: str, tick: int, commands: dict[str | int, dict[str, Any]]) -> int:
     """Answer a control request; a reply to another tick, or after the deadline, is refused."""
     run.claim_of(client).reply(tick, commands)
-    run.commands += len(commands)
+    run.count_commands(len(commands))
     return tick
 
 
@@ -294,7 +275,7 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     if verb == "add_vehicle":
         refuse_counts(run.limits, arguments)
         refuse_foreign(run.sim, arguments, verb)  # before it is read: that may import modules and read files
-    order = engine.stages.mission.checked(MissionAction(verb, arguments))
+    order = engine.parts.mission.checked(MissionAction(verb, arguments))
     if verb != "add_vehicle":
 
         def apply() -> None:

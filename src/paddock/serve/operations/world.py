@@ -76,7 +76,7 @@ def scenery(run: LiveSource, client: str, side: int = 128) -> Copied:
 
 
 def standings(run: LiveSource, client: str) -> Copied | None:
-    rules = run.sim.engine.stages.rules
+    rules = run.sim.engine.parts.rules
     if not rules.active:
         return None
     compute = rules.standings_later()
@@ -145,9 +145,9 @@ def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     programs = run.sim.engine.programs
     if target not in programs:
         raise unknown_name("fleet", target, programs)
-    known = column_index(programs[target].model.parameters)
-    if name not in known:
-        raise unknown_name(f"parameter of {programs[target].model.name}", name, known)
+    columns = column_index(programs[target].model.parameters)
+    if name not in columns:
+        raise unknown_name(f"parameter of {programs[target].model.name}", name, columns)
     return programs[target].parameters.column(name)
 
 

@@ -88,6 +88,14 @@ class Vds1Sender:
         self.challenged_at = -CHALLENGE_EVERY  # s
         self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
 
+    def see(self, now: float) -> None:
+        """Note that a datagram has arrived (s)."""
+        self.last_seen = now
+
+    def prove(self, until: float) -> None:
+        """Require a proof of its address, which it has until that time (s); 0: it has none yet."""
+        self.proven_until = until
+
     def subscribed(self, now: float) -> bool:
         """Return whether it still receives states: it is neither silent nor without proof."""
         return now - self.last_seen <= SILENCE and (self.proven_until is None or now < self.proven_until)
@@ -116,18 +124,18 @@ UNVERIFIED = 256  # unverified senders that are remembered; a new one replaces t
 class Senders:
     """The recent senders, up to a limit, each with a limit of datagrams per second.
 
-    `known` are the subscribers. With `everyone`, senders on this machine must echo cookies, too.
+    With `everyone`, senders on this machine must echo cookies, too.
     """
 
     def __init__(self, most: int, rate: float, everyone: bool = False) -> None:
         self.most, self.rate, self.everyone = most, rate, everyone
         self.cookies = AddressCookies()
-        self.known: dict[Address, Vds1Sender] = {}
+        self.subscribers: dict[Address, Vds1Sender] = {}
         self.unverified_senders: dict[Address, Vds1Sender] = {}  # the one that has been silent longest first
 
     def receive(self, address: Address, message: CarCommand | Subscribe, now: float) -> Vds1Sender | None:
         """Return the sender of a datagram; None if the limit of subscribers is reached."""
-        client = self.known.get(address)
+        client = self.subscribers.get(address)
         if client is None and not self.everyone and is_loopback(address[0]):
             client = self._joined(address, now)
         elif client is None or client.proven_until is not None:
@@ -135,14 +143,14 @@ class Senders:
             if client is None:
                 client = self._joined(address, now) if until else self._unverified(address, now)
             if client is not None and until:
-                client.proven_until = until
+                client.prove(until)
         if client is not None:
-            client.last_seen = now
+            client.see(now)
         return client
 
     def _unverified(self, address: Address, now: float) -> Vds1Sender:
         client = self.unverified_senders.pop(address, None) or Vds1Sender(self.rate, now)
-        client.proven_until = 0.0
+        client.prove(0.0)
         self.unverified_senders[address] = client  # last
         if len(self.unverified_senders) > UNVERIFIED:
             del self.unverified_senders[next(iter(self.unverified_senders))]
@@ -150,19 +158,19 @@ class Senders:
 
     def _joined(self, address: Address, now: float) -> Vds1Sender | None:
         """Return a new subscriber, with what is known of it as an unverified one; None if the limit is reached."""
-        if len(self.known) >= self.most:
+        if len(self.subscribers) >= self.most:
             self.forget(now)
-        if len(self.known) >= self.most:
+        if len(self.subscribers) >= self.most:
             return None
         client = self.unverified_senders.pop(address, None) or Vds1Sender(self.rate, now)
-        self.known[address] = client
+        self.subscribers[address] = client
         return client
 
     def forget(self, now: float) -> int:
         """Remove silent senders and those whose proof has expired; return how many subscribers."""
-        gone = [address for address, client in self.known.items() if not client.subscribed(now)]
+        gone = [address for address, client in self.subscribers.items() if not client.subscribed(now)]
         for address in gone:
-            del self.known[address]
+            del self.subscribers[address]
         silent = [address for address, client in self.unverified_senders.items() if now - client.last_seen > SILENCE]
         for address in silent:
             del self.unverified_senders[address]

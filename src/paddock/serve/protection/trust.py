@@ -78,31 +78,31 @@ def vehicle_entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
     """Return one line, with its location, for each name of a scenario that clients may not use."""
-    wanted = _names_in(vehicle_entries(scenario))
+    names = _names_in(vehicle_entries(scenario))
     if scenario.mission is not None:
-        wanted.append(("method", scenario.mission.method.name, ("mission", "method")))
-    return _foreign(wanted, known, scenario.at)
+        names.append(("method", scenario.mission.method.name, ("mission", "method")))
+    return _foreign(names, known, scenario.at)
 
 
 def _names_in(entries: Iterable[tuple[KeyPath, VehicleEntry]]) -> list[tuple[str, str, KeyPath]]:
     """Return kind, name and location of each name in vehicle entries."""
-    wanted: list[tuple[str, str, KeyPath]] = []
+    names: list[tuple[str, str, KeyPath]] = []
     for path, entry in entries:
-        wanted.append(("model", entry.model, (*path, "model")))
+        names.append(("model", entry.model, (*path, "model")))
         if entry.fmu is not None:
-            wanted.append(("fmu", entry.fmu.file, (*path, "fmu", "file")))
+            names.append(("fmu", entry.fmu.file, (*path, "fmu", "file")))
         if entry.controller is not None:
-            wanted.append(("behaviour", entry.controller.name, (*path, entry.controller_key)))
-        wanted += [("sensor", sensor.name, (*path, "sensors", j)) for j, sensor in enumerate(entry.sensors)]
+            names.append(("behaviour", entry.controller.name, (*path, entry.controller_key)))
+        names += [("sensor", sensor.name, (*path, "sensors", j)) for j, sensor in enumerate(entry.sensors)]
         parts = [(part, choice.name) for part, choice in entry.subsystems.items() if choice.text is None]
-        wanted += [("subsystem", name, (*path, "subsystems", part)) for part, name in parts]
-    return wanted
+        names += [("subsystem", name, (*path, "subsystems", part)) for part, name in parts]
+    return names
 
 
-def _foreign(wanted: Iterable[tuple[str, str, KeyPath]], known: Known, at: Callable[..., str]) -> list[str]:
+def _foreign(names: Iterable[tuple[str, str, KeyPath]], known: Known, at: Callable[..., str]) -> list[str]:
     return [
         str(unknown_name(KINDS[kind], name, known[kind], at(*path)))
-        for kind, name, path in wanted
+        for kind, name, path in names
         if name not in known[kind]
     ]
 
@@ -110,12 +110,12 @@ def _foreign(wanted: Iterable[tuple[str, str, KeyPath]], known: Known, at: Calla
 def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehicles[0]") -> None:
     """Refuse an entry with a name that would be imported as a module, or read as a file."""
     known = known_names(sim)
-    wanted = [("model", "model", entry.get("model"))]
-    wanted += [("behaviour", name, entry.get(name)) for name in ("behaviour", "driver")]
+    names = [("model", "model", entry.get("model"))]
+    names += [("behaviour", name, entry.get(name)) for name in ("behaviour", "driver")]
     if isinstance(fmu := entry.get("fmu"), Mapping):
-        wanted.append(("fmu", "fmu.file", fmu.get("file")))
+        names.append(("fmu", "fmu.file", fmu.get("file")))
     listed = entry.get("sensors")
-    wanted += [
+    names += [
         ("sensor", f"sensors[{k}]", sensor) for k, sensor in enumerate(listed if isinstance(listed, list) else ())
     ]
     parts = entry.get("subsystems")
@@ -124,8 +124,8 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
             here = f"{where}.subsystems.{part}"
             raise PaddockError(f"{here}: files are not read for clients: give {{file: NAME, text: TEXT}}")
         named = choice.get("function") if isinstance(choice, Mapping) else choice
-        wanted += [("subsystem", f"subsystems.{part}", named)] if isinstance(named, str) else []
-    for kind, key, value in wanted:
+        names += [("subsystem", f"subsystems.{part}", named)] if isinstance(named, str) else []
+    for kind, key, value in names:
         for name in _names(value):
             if name not in known[kind]:
                 raise unknown_name(KINDS[kind], name, known[kind], f"{where}.{key}")
@@ -207,11 +207,11 @@ def refuse_spawn(sim: Simulation, limits: ClientLimits, entries: Sequence[Mappin
     _refuse_many(sum(added.values()), [(entry, location) for entry in read], limits)
     new = sum("fleet" not in fields for fields in entries)
     _refuse_fleets(len(engine.world.fleets.keys() - declared) + new, limits, dotted(("vehicles", 0)))
-    kept = sum(vehicle_bytes(program) * count for program, count in added.items() if count)
+    snapshot_bytes = sum(vehicle_bytes(program) * count for program, count in added.items() if count)
     needed = sum(entry_bytes(engine.world, sim.scenario, entry, location) for entry in read)
     vehicles = sum(added.values()) + sum(entry.count for entry in read)
     most = int(limits.memory * GIB)
-    refuse_more_than_fit(kept + needed, vehicles, most, location("count"), WHOSE)
+    refuse_more_than_fit(snapshot_bytes + needed, vehicles, most, location("count"), WHOSE)
     available = available_bytes()
     if available is not None:
         refuse_more_than_fit(needed, vehicles, available, location("count"), "available on this machine")

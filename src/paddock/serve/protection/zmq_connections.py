@@ -66,8 +66,26 @@ class WatchedConnection:
     since: float  # s: when it was accepted
     shaken: bool = False  # whether its handshake is finished
     first: bytes = b""  # frame of its last message
-    seen: int = 0  # bytes received so far
+    received: int = 0  # bytes so far
     pending: float = 0.0
+
+    def finish_handshake(self) -> None:
+        """Note that its handshake is finished."""
+        self.shaken = True
+
+    def take_message(self, first: bytes, size: int) -> None:
+        """Subtract a whole message, with that first frame: what came before it is not pending."""
+        self.first, self.shaken = first, True
+        self.pending = min(0.0, self.pending - size)
+
+    def grow(self, received: int) -> None:
+        """Add what has arrived since the last call, of so many bytes so far."""
+        self.pending = max(0.0, self.pending + received - self.received - BEATS * WATCH)
+        self.received = received
+
+    def end(self) -> None:
+        """Count nothing more as pending."""
+        self.pending = 0.0
 
 
 class ConnectionLimiter:
@@ -122,18 +140,18 @@ class ConnectionLimiter:
         event, descriptor = EVENT.unpack(frames[0])
         if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
             if descriptor in self._open:
-                self._open[descriptor].shaken = True
+                self._open[descriptor].finish_handshake()
             return
         self._young.leave(descriptor)
         self._open.pop(descriptor, None)
         if event == zmq.EVENT_ACCEPTED:
             now = monotonic()
-            for known in [
+            for settled_descriptor in [
                 open_descriptor
                 for open_descriptor, watched in self._open.items()
                 if now - watched.since > DEAD_MS / 1000.0
             ]:
-                self._young.leave(known)
+                self._young.leave(settled_descriptor)
             settled = len(self._open) - len(self._young)
             self._young.most = min(self._spare, max(0, self._most - settled))
             self._open[descriptor] = WatchedConnection(now)
@@ -145,22 +163,20 @@ class ConnectionLimiter:
             self.port.receive()
             watched = self._open.get(descriptor)
         if watched is not None:
-            watched.first, watched.shaken = first, True
-            watched.pending = min(0.0, watched.pending - size)  # what came before a whole message is not pending
+            watched.take_message(first, size)
 
     def _watch(self) -> None:
         """End connections that have sent more than their limit in part."""
         for descriptor, watched in self._open.items():
-            seen = self._with(descriptor, bytes_received)
-            if seen is not None:
-                grown, watched.seen = seen - watched.seen, seen
-                watched.pending = max(0.0, watched.pending + grown - BEATS * WATCH)
+            received = self._with(descriptor, bytes_received)
+            if received is not None:
+                watched.grow(received)
         self.port.receive()
         self._guarded.receive()  # what has arrived by now is not pending
         left = float(IN_ALL * self._most_pending)
         for descriptor, watched in sorted(self._open.items(), key=lambda item: item[1].pending):
             if watched.pending > min(left, self._most_pending if watched.shaken else HANDSHAKE_MOST):
-                watched.pending = 0.0
+                watched.end()
                 self._end(descriptor, "size")
             left -= max(0.0, watched.pending)
         self._timer = asyncio.get_running_loop().call_later(WATCH, self._watch)

@@ -207,8 +207,8 @@ class SubscriberEndpoint(Endpoint):
     def next_debug_id(self) -> int:
         """Return the next unused marker id of the namespace `debug`."""
         if self._debug_id is None:
-            taken = [number for namespace, number in self.hub.mirror.markers if namespace == DEBUG]
-            self._debug_id = max(taken, default=0)
+            used_numbers = [number for namespace, number in self.hub.mirror.markers if namespace == DEBUG]
+            self._debug_id = max(used_numbers, default=0)
         self._debug_id += 1
         return self._debug_id
 
@@ -279,10 +279,10 @@ class SubscriberEndpoint(Endpoint):
 
     def _send_mission(self, now: float) -> None:
         """Send the mission if it has changed (s, monotonic) and a client subscribes to it."""
-        known = self.hub.mirror.figures
-        if known.get("mission") is None or not any(self._listeners("mission")):
+        figures = self.hub.mirror.figures
+        if figures.get("mission") is None or not any(self._listeners("mission")):
             return
-        stands = known["run"], known["mission"], known["tick"]
+        stands = figures["run"], figures["mission"], figures["tick"]
         if stands[:2] == self._mission[:2] and (stands == self._mission or now - self._travel < TRAVEL_EVERY):
             return
         self._mission, self._travel = stands, now

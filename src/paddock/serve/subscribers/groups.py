@@ -111,12 +111,12 @@ class GroupEncoder:
             return counted_size(FPV_STATE, quads)
         return counted_size({"positions": POSITIONS, "poses": POSES, "telemetry": TELEMETRY}[kind], selection.size)
 
-    def _selection(self, wanted: Wanted | None) -> Selection:
+    def _selection(self, vehicles: Wanted | None) -> Selection:
         """Return the selected vehicles, in the layout of the snapshot."""
         assert self._layout is not None
-        if wanted not in self._selections:
-            self._selections[wanted] = select(self._layout, wanted)
-        return self._selections[wanted]
+        if vehicles not in self._selections:
+            self._selections[vehicles] = select(self._layout, vehicles)
+        return self._selections[vehicles]
 
     def warm_for(self, layout: Layout, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None] | None:
         """Start to compile or load the encoders of large fleets once there is one; None while there is none."""

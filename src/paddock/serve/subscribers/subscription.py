@@ -33,9 +33,9 @@ class Selection:
         return sum(map(len, self.ids))
 
 
-def select(layout: Layout, wanted: Wanted | None) -> Selection:
+def select(layout: Layout, vehicles: Wanted | None) -> Selection:
     """Select the wanted vehicles that exist."""
-    names = None if wanted is None else set(wanted)
+    names = None if vehicles is None else set(vehicles)
     rows_of: dict[int, list[int] | None] = {  # fleet -> rows; None: all
         k: None for k, fleet in enumerate(layout.fleets) if names is None or fleet.name in names
     }
@@ -49,10 +49,10 @@ def select(layout: Layout, wanted: Wanted | None) -> Selection:
     return Selection(parts, tuple(ids))
 
 
-def refuse_unknown(layout: Layout, wanted: Wanted) -> None:
+def refuse_unknown(layout: Layout, vehicles: Wanted) -> None:
     """Raise UnknownNameError for the first unknown name or id."""
     fleets = {fleet.name for fleet in layout.fleets}
-    for item in wanted:
+    for item in vehicles:
         if item in fleets:
             continue
         try:

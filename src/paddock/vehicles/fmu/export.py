@@ -314,8 +314,8 @@ def _translated(model: VehicleModel, groups: Sequence[VariableGroup]) -> str:
     def call(function: str, result: str, arguments: Sequence[str], result_type: str, more: str = "") -> list[str]:
         lines = [f"    {source.name(records[name])} {name};" for name in arguments]
         lines += [f"    memcpy(&{name}, v + {name.upper()}, sizeof {name});" for name in arguments]
-        taken = ", ".join((*arguments, *([more] if more else [])))
-        made = f"    const {result_type} made = {function}({taken});"
+        values = ", ".join((*arguments, *([more] if more else [])))
+        made = f"    const {result_type} made = {function}({values});"
         return ["{", *lines, made, f"    memcpy(v + {result.upper()}, &made, sizeof made);", "}"]
 
     acting = ("state", "command", "parameters", "environment")

@@ -81,10 +81,10 @@ class FmuFile:
 
     def variable(self, name: str, what: str, among: Iterable[ForeignVariable] | None = None) -> ForeignVariable:
         """Return a variable by its name; an error suggests the nearest name."""
-        known = self.variables if among is None else {variable.name: variable for variable in among}
-        if name not in known:
-            raise unknown_name(f"{what} of {self.path.name}", name, known)
-        return known[name]
+        by_name = self.variables if among is None else {variable.name: variable for variable in among}
+        if name not in by_name:
+            raise unknown_name(f"{what} of {self.path.name}", name, by_name)
+        return by_name[name]
 
 
 def open_fmu(path: Path) -> FmuFile:
@@ -113,8 +113,8 @@ def _opened(path: Path, _modified: int, _size: int) -> FmuFile:
             raise
         raise PaddockError(f"{path} is not a valid FMU: {_brief(error)}") from None
     variables = (_variable(scalar) for scalar in description.modelVariables if not getattr(scalar, "dimensions", None))
-    known = {scalar.name: scalar for scalar in variables if scalar.type in (*FLOATS, *WHOLES, *TRUTHS)}
-    fmu = FmuFile(path, folder, description, known)
+    numeric = {scalar.name: scalar for scalar in variables if scalar.type in (*FLOATS, *WHOLES, *TRUTHS)}
+    fmu = FmuFile(path, folder, description, numeric)
     weakref.finalize(fmu, shutil.rmtree, folder, True)
     return fmu
 

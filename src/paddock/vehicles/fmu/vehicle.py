@@ -179,11 +179,11 @@ def _connected(
 
 
 def _parameter(file: FmuFile, name: str) -> ForeignVariable:
-    known = [variable for variable in file.variables.values() if variable.settable and variable.causality != "input"]
-    by_name = {variable.name: variable for variable in known}
+    settable = [variable for variable in file.variables.values() if variable.settable and variable.causality != "input"]
+    by_name = {variable.name: variable for variable in settable}
     if name not in by_name and f"parameters.{name}" in by_name:
         return by_name[f"parameters.{name}"]
-    return file.variable(name, "parameter", known)
+    return file.variable(name, "parameter", settable)
 
 
 def _between(value: float, variable: ForeignVariable) -> float:

@@ -302,16 +302,16 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
     Circle if the wanted speed is near 0.
     """
-    wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
-    hold = wanted < 0.1 * p.speed_min
-    east, north = d.vx / maximum(wanted, 1e-9), d.vy / maximum(wanted, 1e-9)
+    speed = sqrt(d.vx * d.vx + d.vy * d.vy)
+    hold = speed < 0.1 * p.speed_min
+    east, north = d.vx / maximum(speed, 1e-9), d.vy / maximum(speed, 1e-9)
     sine, cosine = sincos(s.yaw)
     level = level_speed(s.airspeed, s.climb)
     wind_x, wind_y = s.vx - level * cosine, s.vy - level * sine
     sine_drift = (wind_y * east - wind_x * north) / maximum(level, 0.1)  # of the crosswind, to the left of the track
     error = wrap_angle(course(d.vx, d.vy, s.yaw) - asin(sine_drift) - s.yaw)
     # in wind the turn rate of the heading differs from that of the track over the ground
-    turn = d.turn * wanted / maximum(level * sqrt(maximum(1.0 - sine_drift * sine_drift, 0.01)), 0.1)
+    turn = d.turn * speed / maximum(level * sqrt(maximum(1.0 - sine_drift * sine_drift, 0.01)), 0.1)
     bank = -BANK_GAIN * error - atan(level * turn / GRAVITY)
     through_air = sqrt((d.vx - wind_x) * (d.vx - wind_x) + (d.vy - wind_y) * (d.vy - wind_y))
     return Command(

@@ -80,10 +80,10 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 def trim(speed: float, load: float, p: Parameters, density: float) -> tuple[float, float]:
     """Return angle of attack and elevator (rad) of balanced flight with a lift of `load` N, short of the stall."""
-    wanted = 2.0 * load / maximum(density * p.area * speed * speed, 1e-6)
+    lift_demand = 2.0 * load / maximum(density * p.area * speed * speed, 1e-6)
     # lift and pitching moment are linear in both
     share = p.cl_elevator / p.cm_elevator
-    alpha = (wanted - p.cl_0 + share * p.cm_0) / maximum(p.cl_alpha - share * p.cm_alpha, 0.01)
+    alpha = (lift_demand - p.cl_0 + share * p.cm_0) / maximum(p.cl_alpha - share * p.cm_alpha, 0.01)
     alpha = clamp(alpha, -0.5 * p.stall_angle, 0.85 * p.stall_angle)
     return alpha, -(p.cm_0 + p.cm_alpha * sincos(alpha)[0]) / p.cm_elevator
 

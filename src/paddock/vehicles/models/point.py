@@ -34,8 +34,8 @@ class Parameters(NamedTuple):
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Approach the wanted velocity with at most `acceleration_max`; the position follows by the trapezoidal rule."""
-    wanted = length(u.vx, u.vy, u.vz)
-    scale = minimum(1.0, p.speed_max / maximum(wanted, 1e-9))
+    speed = length(u.vx, u.vy, u.vz)
+    scale = minimum(1.0, p.speed_max / maximum(speed, 1e-9))
     dx, dy, dz = u.vx * scale - s.vx, u.vy * scale - s.vy, u.vz * scale - s.vz
     share = minimum(1.0, p.acceleration_max * dt / maximum(length(dx, dy, dz), 1e-9))
     vx, vy, vz = s.vx + share * dx, s.vy + share * dy, s.vz + share * dz

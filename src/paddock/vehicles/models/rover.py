@@ -84,8 +84,8 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     half_turn = 0.5 * turn_mean * dt
     chord = speed_mean * dt * sine_ratio(half_turn)
     sine, cosine = sincos(s.yaw + half_turn)
-    here = surface(s.x, s.y, w)
-    sloped, (ahead, _) = is_sloped(here), slope_along(here, sine, cosine)
+    ground = surface(s.x, s.y, w)
+    sloped, (ahead, _) = is_sloped(ground), slope_along(ground, sine, cosine)
     along = 1.0 / sqrt(1.0 + ahead * ahead)  # level metres per metre of the slope
     chord = select(sloped, chord * along, chord)
     left, right = speed - half_base * turn_rate, speed + half_base * turn_rate
@@ -160,10 +160,10 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
     The speed falls with the heading error; without a wanted velocity it stands still.
     """
-    wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
+    speed = sqrt(d.vx * d.vx + d.vy * d.vy)
     error = wrap_angle(course(d.gear * d.vx, d.gear * d.vy, s.yaw) - s.yaw)
     turn_rate = clamp(TURN_GAIN * error + d.turn, -p.turn_rate_max, p.turn_rate_max)
-    return Command(speed=d.gear * (wanted * maximum(cos(error), 0.0)), turn_rate=turn_rate)
+    return Command(speed=d.gear * (speed * maximum(cos(error), 0.0)), turn_rate=turn_rate)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:

@@ -154,10 +154,10 @@ class Command(NamedTuple):
     handbrake: Annotated[float, Column("", "handbrake on the rear axle", low=0.0, high=1.0)] = 0.0
 
 
-def steered(angle: float, wanted: float, limit: float, rate_max: float, dt: float) -> float:
+def steered(angle: float, demand: float, limit: float, rate_max: float, dt: float) -> float:
     """Return the road-wheel angle after dt, rad."""
     reach = rate_max * dt
-    return angle + clamp(clamp(wanted, -limit, limit) - angle, -reach, reach)
+    return angle + clamp(clamp(demand, -limit, limit) - angle, -reach, reach)
 
 
 def drive_force_max(speed: float, p: Parameters) -> float:
@@ -349,11 +349,11 @@ def planar_pose(s: Any, p: Parameters) -> Pose:
 def guide(s: Any, u: Command, p: Parameters, d: Desire) -> Command:
     """Steer by pursuit and hold the wanted speed; brake to a halt if no speed is wanted."""
     vx = d.gear * s.vx
-    wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
-    halt = wanted < 1e-3
+    speed = sqrt(d.vx * d.vx + d.vy * d.vy)
+    halt = speed < 1e-3
     drag = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * vx * vx
     resistance = drag + p.rolling_resistance * p.mass * GRAVITY
-    force = p.mass * SPEED_GAIN * (wanted - vx) + select(halt, 0.0, resistance)
+    force = p.mass * SPEED_GAIN * (speed - vx) + select(halt, 0.0, resistance)
     rolling = force + engine_drag(maximum(vx, 0.0), p)
     most = drive_force_max(vx, p) + engine_drag(maximum(vx, 0.0), p)
     throttle = clamp(rolling / maximum(most, 1e-6), 0.0, 1.0)

@@ -133,47 +133,47 @@ def _ticked(clock: float, dead_time: float, samples: float, dt: float) -> tuple[
     return due, after, (dead_time - after) * (1.0 / cell)
 
 
-def steer_delayed(line: SteerLine, wanted: float, dead_time: float, dt: float) -> tuple[SteerLine, float]:
+def steer_delayed(line: SteerLine, demand: float, dead_time: float, dt: float) -> tuple[SteerLine, float]:
     """Return the line after dt and the command of `dead_time` seconds ago, interpolated between samples."""
     due, clock, at = _ticked(line.clock, dead_time, 6.0, dt)
-    a, b = select(due, wanted, line.a), select(due, line.a, line.b)
+    a, b = select(due, demand, line.a), select(due, line.a, line.b)
     c, d = select(due, line.b, line.c), select(due, line.c, line.d)
     e, f = select(due, line.d, line.e), select(due, line.e, line.f)
     g = select(due, line.f, line.g)
     early = a * _hat(at) + b * _hat(at - 1.0) + c * _hat(at - 2.0) + d * _hat(at - 3.0)
     late = e * _hat(at - 4.0) + f * _hat(at - 5.0) + g * _hat(at - 6.0)
-    out = select(dead_time > 0.0, early + late + wanted * _hat(at + 1.0), wanted)
+    out = select(dead_time > 0.0, early + late + demand * _hat(at + 1.0), demand)
     return SteerLine(a, b, c, d, e, f, g, clock), out
 
 
-def drive_delayed(line: DriveLine, wanted: float, dead_time: float, dt: float) -> tuple[DriveLine, float]:
+def drive_delayed(line: DriveLine, demand: float, dead_time: float, dt: float) -> tuple[DriveLine, float]:
     """Return the line after dt and the command of `dead_time` seconds ago, interpolated between samples."""
     due, clock, at = _ticked(line.clock, dead_time, 3.0, dt)
-    a, b = select(due, wanted, line.a), select(due, line.a, line.b)
+    a, b = select(due, demand, line.a), select(due, line.a, line.b)
     c, d = select(due, line.b, line.c), select(due, line.c, line.d)
-    kept = a * _hat(at) + b * _hat(at - 1.0) + c * _hat(at - 2.0) + d * _hat(at - 3.0)
-    out = select(dead_time > 0.0, kept + wanted * _hat(at + 1.0), wanted)
+    sampled = a * _hat(at) + b * _hat(at - 1.0) + c * _hat(at - 2.0) + d * _hat(at - 3.0)
+    out = select(dead_time > 0.0, sampled + demand * _hat(at + 1.0), demand)
     return DriveLine(a, b, c, d, clock), out
 
 
-def steer_undelayed(line: SteerLine, wanted: float, dead_time: float, dt: float) -> tuple[SteerLine, float]:
+def steer_undelayed(line: SteerLine, demand: float, dead_time: float, dt: float) -> tuple[SteerLine, float]:
     """Return the line as it is and the present command: a car without dead time."""
-    return line, wanted
+    return line, demand
 
 
-def drive_undelayed(line: DriveLine, wanted: float, dead_time: float, dt: float) -> tuple[DriveLine, float]:
+def drive_undelayed(line: DriveLine, demand: float, dead_time: float, dt: float) -> tuple[DriveLine, float]:
     """Return the line as it is and the present command: a car without dead time."""
-    return line, wanted
+    return line, demand
 
 
 def delayed(s: Any, u: Command, p: Parameters, dt: float) -> tuple[SteerLine, DriveLine, float, float]:
     """Return the lines of commands of a state after dt, and the steering and the throttle that arrive."""
     steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
-    steer, wanted = steer_delayed(steer, u.steer, p.steer_dead_time, dt)
+    steer, demand = steer_delayed(steer, u.steer, p.steer_dead_time, dt)
     drive, throttle = drive_delayed(
         DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock), u.throttle, p.torque_dead_time, dt
     )
-    return steer, drive, wanted, throttle
+    return steer, drive, demand, throttle
 
 
 def delay_columns(a: SteerLine, b: DriveLine) -> Any:
@@ -201,9 +201,9 @@ class Rack(NamedTuple):
     rate: float
 
 
-def rack(before: Rack, wanted: float, p: Parameters, dt: float) -> Rack:
+def rack(before: Rack, demand: float, p: Parameters, dt: float) -> Rack:
     """Return the rack after dt: an oscillator with limited rate, or only the limit where steer_frequency is 0."""
-    target = clamp(wanted, -p.steer_max, p.steer_max)
+    target = clamp(demand, -p.steer_max, p.steer_max)
     square, damping = p.steer_frequency * p.steer_frequency, 2.0 * p.steer_damping * p.steer_frequency
     free = (before.rate + dt * square * (target - before.angle)) * (1.0 / (1.0 + dt * (damping + dt * square)))
     reach = p.steer_rate_max * dt

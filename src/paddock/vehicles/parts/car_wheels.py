@@ -170,8 +170,8 @@ def patch_leads(speed: float, mu: float, gravity: float, p: Parameters) -> tuple
 
 def controlled(s: Any, u: Command, mu: float, loads: Wheels, p: Parameters, dt: float) -> Driven:
     """Return steering, drive and brakes after dt; `mu` is the mean friction of the ground under the wheels."""
-    steer_line, drive_line, wanted, pedal = delayed(s, u, p, dt)
-    turned = rack(Rack(s.steer, s.steer_rate), wanted, p, dt)
+    steer_line, drive_line, steer_demand, pedal = delayed(s, u, p, dt)
+    turned = rack(Rack(s.steer, s.steer_rate), steer_demand, p, dt)
     box = shifted(Gearbox(s.gear_engaged, s.shift_clock), drive_speed(wheels_of(s)[0], p), p, dt)
     drive, torques = torques_now(s, u, turned.angle, pedal, box, mu, loads, p)
     return Driven(turned, steer_line, drive_line, box, drive, torques)

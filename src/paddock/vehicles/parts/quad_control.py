@@ -71,21 +71,21 @@ def stick_direction(roll: float, pitch: float, angle_max: float) -> tuple[float,
     return sp * cr, -sr, cp * cr
 
 
-def heading_error(wanted: float, cosine: float, sine: float) -> float:
+def heading_error(demand: float, cosine: float, sine: float) -> float:
     """Return the heading error as a sine, with its full value beyond 90 degrees."""
-    s, c = sincos(wanted)
+    s, c = sincos(demand)
     across, along = s * cosine - c * sine, c * cosine + s * sine
     return select(along < 0.0, select(across < 0.0, -1.0, 1.0), across)
 
 
-def rate_loop(wanted: float, rate: float, filtered: float, integral: float, feed: float, p: Parameters) -> float:
+def rate_loop(demand: float, rate: float, filtered: float, integral: float, feed: float, p: Parameters) -> float:
     """Return the wanted angular acceleration, rad/s2, about one axis.
 
     P on the rate error, I as integrated outside, D on the measured rate (no kick from setpoints) behind a low-pass,
     F on the setpoint's own rate of change.
     """
     damping = (p.rate_d / p.filter_time) * (rate - filtered)
-    return p.rate_p * (wanted - rate) + integral - damping + p.rate_f * feed
+    return p.rate_p * (demand - rate) + integral - damping + p.rate_f * feed
 
 
 def actual_rate(stick: float, center: float, largest: float, expo: float) -> float:

@@ -104,15 +104,15 @@ def magic_peak(b: float, c: float, e: float) -> tuple[float, float]:
     bend = select(e < 1.0, 0.5 * PI, atan(0.5 * PI))  # the most that atan(...) of the formula approaches
     exists = c * bend > 0.5 * PI
     top = select(exists, 1.0, sin(c * bend))
-    wanted = tan(minimum(asin(select(exists, 1.0, NO_PEAK * top)) / c, 1.55))
-    x = _newton(_newton(_newton(_newton(wanted, wanted, e), wanted, e), wanted, e), wanted, e)
-    x = _newton(_newton(_newton(_newton(x, wanted, e), wanted, e), wanted, e), wanted, e)
+    target = tan(minimum(asin(select(exists, 1.0, NO_PEAK * top)) / c, 1.55))
+    x = _newton(_newton(_newton(_newton(target, target, e), target, e), target, e), target, e)
+    x = _newton(_newton(_newton(_newton(x, target, e), target, e), target, e), target, e)
     return top, x / b
 
 
-def _newton(x: float, wanted: float, e: float) -> float:
+def _newton(x: float, target: float, e: float) -> float:
     """Return a better solution of x - e (x - atan x) = wanted; converges from one side for every e <= 1."""
-    return x - ((1.0 - e) * x + e * atan(x) - wanted) / maximum(1.0 - e + e / (1.0 + x * x), 1e-6)
+    return x - ((1.0 - e) * x + e * atan(x) - target) / maximum(1.0 - e + e / (1.0 + x * x), 1e-6)
 
 
 def linear_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parameters) -> TyreForce:

@@ -4,17 +4,17 @@ A request is an operation with its arguments, encoded as a message.
 """
 
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from google.protobuf.message import Message
 
-from paddock.errors import InvalidValueError
+from paddock.errors import InvalidValueError, unknown_name
 from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.messages import values
-from paddock.wire.messages.markers import COMMAND, ClearMarkers, DeleteMarkers, MarkerMessage, PutMarkers, ShowMarkers
+from paddock.wire.messages.markers import MARKER, MarkerMessage
 from paddock.wire.messages.states import EVENT, STATE_UPDATE, StateUpdate
 from paddock.wire.messages.values import Buffer, Codec, Oneof, finite, from_tree, parsed, sending, to_tree
 from paddock.wire.operations import OPERATIONS
@@ -25,13 +25,6 @@ Inputs = Mapping[str, float | str | values.Floats]
 PROTOCOL = 1
 JSON_MOST = 4 << 20  # bytes of the JSON of a call
 MARKER_FIELDS = tuple(MarkerMessage.__dataclass_fields__)
-ADMIN_FIELDS = {
-    name: field
-    for name, operation in OPERATIONS.items()
-    if (field := re.sub(r"(?<=.)([A-Z])", r"_\1", operation.entry.zmq).lower()) in pb.Admin.DESCRIPTOR.fields_by_name
-    and field not in ("step", "set_mode")
-}
-"""Operations whose arguments are the fields of a message in Admin, and its field there."""
 
 
 class Hello(NamedTuple):
@@ -75,102 +68,67 @@ class RequestMessage(NamedTuple):
     token: str = ""
 
 
+class RequestForm(NamedTuple):
+    """A Protobuf message of an operation, which its entry in the table names."""
+
+    operation: str
+    kind: type[Message]
+    place: tuple[str, ...]  # its field in Request, or the field of an outer message there and that in its `what`
+    case: str  # the field by which it differs from another operation's of the same kind; empty: none
+    arguments: tuple[str, ...]  # those that it carries
+    fields: frozenset[str]  # of them
+
+
 def _direct_fields(direct: Direct) -> dict[str, Any]:
     name, arguments = direct
-    match name:
-        case "command" | "command_many":
-            ids = values.to_ids(arguments["ids"], "the target") if name == "command_many" else None
-            target = _address(arguments["target"]) if ids is None else {"vehicles": pb.Ids(ids=ids)}
-            limits = {"at_tick": arguments.get("at_tick"), "timeout": arguments.get("timeout")}
-            return {"command": pb.Command(**target, inputs=_input_messages(arguments["inputs"]), **limits)}
-        case "control":
-            return {"control": _control_message(arguments["tick"], arguments["commands"])}
-        case "put_markers":
-            return {
-                "markers": COMMAND.message(
-                    PutMarkers(tuple(MarkerMessage(**marker) for marker in arguments["markers"]))
-                )
-            }
-        case "delete_markers":
-            namespace, numbers = arguments["namespace"], arguments.get("number")
-            some = None if numbers is None else DeleteMarkers(namespace, tuple(numbers))
-            return {"markers": COMMAND.message(some or ClearMarkers(namespace))}
-        case "show_markers":
-            return {"markers": COMMAND.message(ShowMarkers(**arguments))}
-    return {"admin": _admin_message(name, arguments)}
+    if name not in FORMS:
+        raise unknown_name("operation", name, FORMS)
+    fields: dict[str, Any] = {}
+    for argument, value in arguments.items():
+        if value is not None:
+            fields |= ARGUMENTS[argument].write(value) if argument in ARGUMENTS else {argument: value}
+    form = next((form for form in FORMS[name] if fields.keys() <= form.fields), FORMS[name][0])
+    if form.case and form.case not in form.fields:
+        fields[form.case] = 1
+    message = form.kind(**fields)
+    values.fields_of(message, arguments.keys() & fields.keys() - ARGUMENTS.keys())  # the receiver would refuse them
+    field, *inner = form.place
+    return {field: {inner[0]: message} if inner else message}
 
 
-def _admin_message(name: str, arguments: Mapping[str, Any]) -> pb.Admin:
-    match name:
-        case "claim":
-            return pb.Admin(set_mode=pb.SetMode(mode="SYNCHRONOUS", vehicles=arguments["vehicles"]))
-        case "release":
-            return pb.Admin(set_mode=pb.SetMode())
-        case "step":
-            return pb.Admin(step=pb.Step(ticks=arguments["ticks"]))
-        case "step_synchronously":
-            commands = arguments.get("control")
-            control = None if commands is None else _control_message(arguments["tick"], commands)
-            return pb.Admin(step=pb.Step(ticks=arguments["ticks"], control=control, state=True))
-    message = pb.Admin(**{ADMIN_FIELDS[name]: dict(arguments)})
-    _admin(message)  # the receiver would refuse it
-    return message
+def _direct(message: Message) -> Direct:
+    if "what" in message.DESCRIPTOR.oneofs_by_name:
+        message = getattr(message, values.body_of(message, "what"))
+    present = {field.name for field, _ in message.ListFields()}
+    kind = message.DESCRIPTOR.name
+    form = next(form for form in BY_MESSAGE[kind] if form.case in present or not form.case)
+    if unused := sorted(present - form.fields - {form.case}):
+        raise WireError("value", f"{kind.lower()}: {unused[0]} does not belong to {form.operation}")
+    values.fields_of(message, {form.case} & present - form.fields)  # an enum may have an unknown number
+    arguments = values.fields_of(message, [name for name in form.arguments if name not in ARGUMENTS])
+    arguments = {name: list(value) if isinstance(value, tuple) else value for name, value in arguments.items()}
+    return Direct(
+        form.operation,
+        arguments | {name: ARGUMENTS[name].read(message) for name in form.arguments if name in ARGUMENTS},
+    )
 
 
-def _admin(message: pb.Admin) -> Direct:
-    match values.body_of(message, "what"):
-        case "step":
-            step = message.step
-            if not step.state:
-                return Direct("step", {"ticks": step.ticks})
-            control = _control(step.control).arguments if step.HasField("control") else None
-            prepared = {} if control is None else {"control": control["commands"], "tick": control["tick"]}
-            return Direct("step_synchronously", {"ticks": step.ticks, **prepared})
-        case "set_mode":
-            mode, vehicles = values.fields_of(message.set_mode, ("mode", "vehicles")).values()
-            return Direct("claim", {"vehicles": list(vehicles)}) if mode == "synchronous" else Direct("release", {})
-        case field:
-            inner = getattr(message, field)
-            name = next(name for name, known in ADMIN_FIELDS.items() if known == field)
-            return Direct(name, values.fields_of(inner, [part.name for part in inner.DESCRIPTOR.fields]))
-
-
-def _command(message: pb.Command) -> Direct:
-    timeout = values.finite(message.timeout, "command: timeout", 0.0) if message.HasField("timeout") else None
-    at_tick = message.at_tick if message.HasField("at_tick") else None
-    if values.body_of(message, "target") != "vehicles":
-        limits = {"at_tick": at_tick, "timeout": timeout}
-        return Direct("command", {"target": _addressed(message), "inputs": _inputs(message), **limits})
-    limits = {"timeout": timeout} if at_tick is None else {"timeout": timeout, "at_tick": at_tick}
-    ids = values.from_ids(message.vehicles.ids, "command: vehicles")
-    return Direct("command_many", {"ids": ids, "inputs": _inputs(message), **limits})
-
-
-def _control_message(tick: int, commands: Mapping[str | int, Inputs]) -> pb.Control:
+def _vehicle_controls(commands: Mapping[str | int, Inputs]) -> dict[str, Any]:
     vehicles = [{**_address(target), "inputs": _input_messages(inputs)} for target, inputs in commands.items()]
-    return pb.Control(tick=tick, vehicles=vehicles)
+    return {"vehicles": vehicles}
 
 
-def _control(message: pb.Control) -> Direct:
-    commands = {_addressed(vehicle): _inputs(vehicle) for vehicle in message.vehicles}
+def _commands(message: pb.Control) -> dict[str | int, Inputs]:
+    commands: dict[str | int, Inputs] = {_addressed(vehicle): _inputs(vehicle) for vehicle in message.vehicles}
     if len(commands) != len(message.vehicles):
         raise WireError("value", f"control of tick {message.tick}: a vehicle is repeated")
-    return Direct("control", {"tick": message.tick, "commands": commands})
+    return commands
 
 
-def _markers(message: pb.MarkerCommand) -> Direct:
-    match COMMAND.value(message):
-        case PutMarkers(markers):
-            return Direct(
-                "put_markers",
-                {"markers": [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]},
-            )
-        case DeleteMarkers(namespace, ids):
-            return Direct("delete_markers", {"namespace": namespace, "number": list(ids)})
-        case ClearMarkers(everything):
-            return Direct("delete_markers", {"namespace": everything})
-        case ShowMarkers(namespace, visible):
-            return Direct("show_markers", {"namespace": namespace, "visible": visible})
+def _control(message: pb.Step) -> dict[str, Any] | None:
+    if not message.HasField("control"):
+        return None
+    return {"tick": message.control.tick, "commands": _commands(message.control)}
 
 
 def _address(target: Any) -> dict[str, str | int]:
@@ -239,6 +197,76 @@ def _call(message: pb.Call) -> Call:
     return Call(message.method, arguments, message.blob)
 
 
+class ArgumentForm(NamedTuple):
+    """An argument that is not a field of its own name."""
+
+    fields: tuple[str, ...]  # of the message
+    write: Callable[[Any], dict[str, Any]]  # returns them
+    read: Callable[[Any], Any]  # from the message
+
+
+ARGUMENTS = {
+    "target": ArgumentForm(("name", "vehicle"), _address, _addressed),
+    "inputs": ArgumentForm(("inputs",), lambda inputs: {"inputs": _input_messages(inputs)}, _inputs),
+    "ids": ArgumentForm(
+        ("vehicles",),
+        lambda ids: {"vehicles": pb.Ids(ids=values.to_ids(ids, "the target"))},
+        lambda message: values.from_ids(message.vehicles.ids, "command: vehicles"),
+    ),
+    "commands": ArgumentForm(("vehicles",), _vehicle_controls, _commands),
+    "control": ArgumentForm(
+        ("control",),
+        lambda control: {"control": pb.Control(tick=control["tick"], **_vehicle_controls(control["commands"]))},
+        _control,
+    ),
+    "markers": ArgumentForm(
+        ("markers",),
+        lambda trees: {"markers": [MARKER.message(MarkerMessage(**tree)) for tree in trees]},
+        lambda message: [
+            {name: getattr(marker, name) for name in MARKER_FIELDS} for marker in map(MARKER.value, message.markers)
+        ],
+    ),
+    "number": ArgumentForm(("ids",), lambda numbers: {"ids": numbers}, lambda message: list(message.ids)),
+}
+"""The arguments of operations that have another form in messages."""
+
+
+def _fields_of(argument: str) -> tuple[str, ...]:
+    """Return the fields of a message that hold an argument."""
+    return ARGUMENTS[argument].fields if argument in ARGUMENTS else (argument,)
+
+
+def _places() -> dict[str, tuple[str, ...]]:
+    """Return where each message of an operation stands in a request."""
+    places: dict[str, tuple[str, ...]] = {}
+    for field in pb.Request.DESCRIPTOR.oneofs_by_name["body"].fields:
+        outer: Any = field.message_type
+        inner = outer.oneofs_by_name["what"].fields if "what" in outer.oneofs_by_name else ()
+        places[outer.name] = (field.name,)
+        places |= {each.message_type.name: (field.name, each.name) for each in inner}
+    return places
+
+
+def _forms() -> dict[str, list[RequestForm]]:
+    """Return the messages of the operations that are not called by name, as the table names them."""
+    places, forms = _places(), dict[str, list[RequestForm]]()
+    for name, operation in OPERATIONS.items():
+        for path in operation.entry.zmq.split(", ") if operation.entry.zmq and not operation.callable_by_name else ():
+            kind, _, case = path.partition(".")
+            message: type[Message] = getattr(pb, kind)
+            present = {field.name for field in message.DESCRIPTOR.fields}
+            arguments = tuple(each.name for each in operation.arguments if present.issuperset(_fields_of(each.name)))
+            fields = frozenset(field for argument in arguments for field in _fields_of(argument))
+            forms.setdefault(name, []).append(RequestForm(name, message, places[kind], case, arguments, fields))
+    return forms
+
+
+FORMS = _forms()
+"""The messages of each operation that has its own; the first that holds all arguments is sent."""
+BY_MESSAGE: dict[str, list[RequestForm]] = {}
+"""The same by the names of messages, those with a case first."""
+for _form in sorted((form for forms in FORMS.values() for form in forms), key=lambda form: not form.case):
+    BY_MESSAGE.setdefault(_form.kind.DESCRIPTOR.name, []).append(_form)
 BODY = values.Oneof(
     "body",
     {
@@ -246,10 +274,10 @@ BODY = values.Oneof(
         "heartbeat": values.Codec(Heartbeat, pb.Heartbeat),
         "goodbye": values.Codec(Goodbye, pb.Goodbye),
         "call": values.Codec(Call, pb.Call, _call_fields, _call),
-        "admin": values.Codec(Direct, pb.Admin, read=_admin),
-        "command": values.Codec(Direct, pb.Command, read=_command),
-        "control": values.Codec(Direct, pb.Control, read=_control),
-        "markers": values.Codec(Direct, pb.MarkerCommand, read=_markers),
+        "admin": values.Codec(Direct, pb.Admin, read=_direct),
+        "command": values.Codec(Direct, pb.Command, read=_direct),
+        "control": values.Codec(Direct, pb.Control, read=_direct),
+        "markers": values.Codec(Direct, pb.MarkerCommand, read=_direct),
     },
 )
 

@@ -122,7 +122,7 @@ class Oneof:
         return self._codecs[field].value(getattr(message, field))
 
 
-LOWEST = {"pace": 0.0, "rate": 0.0, "heartbeat": 0.0}  # limits of numbers, by the names of their fields
+LOWEST = {"pace": 0.0, "rate": 0.0, "heartbeat": 0.0, "timeout": 0.0}  # limits of numbers, by the names of their fields
 
 
 def fields_of(message: Message, names: Iterable[str]) -> dict[str, Any]:

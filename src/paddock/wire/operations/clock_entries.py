@@ -60,12 +60,11 @@ class ClockOperations(Protocol):
     def step(self, ticks: a.Ticks = 1) -> None:
         """Advance by exactly this many ticks, then answer. The client then owns the clock."""
 
-    @entry("step", zmq="Step", reply="StateUpdate", client=None, slow=True)
+    @entry("step", zmq="Step.state", reply="StateUpdate", client=None, slow=True)
     def step_synchronously(
         self,
         ticks: a.Ticks,
-        control: Annotated[dict[str, a.Tree] | None, "the commands for `tick`, sent in advance"] = None,
-        tick: a.Count = 0,
+        control: Annotated[a.Tree | None, "the arguments of the next `control`, sent in advance"] = None,
     ) -> bytes:
         """Advance by this many ticks and return the encoded state after them."""
 

@@ -40,7 +40,7 @@ class VehicleOperations(Protocol):
     ) -> None:
         """Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients."""
 
-    @entry("command", zmq="Command", client=None)
+    @entry("command", zmq="Command.vehicles", client=None)
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
 
@@ -138,7 +138,7 @@ class VehicleOperations(Protocol):
 
     # synchronous control ---------------------------------------------------------------------------------------------
 
-    @entry("clock", zmq="SetMode", reply="Result", client=None)
+    @entry("clock", zmq="SetMode.mode", reply="Result", client=None)
     def claim(self, vehicles: list[str]) -> dict[str, Any]:
         """Wait for this client's commands for these vehicles at every barrier; return how the simulation waits."""
 
@@ -147,7 +147,7 @@ class VehicleOperations(Protocol):
         """Release all vehicles of this client's claim."""
 
     @entry("step", zmq="Control", reply="ControlAck", client=None)
-    def control(self, tick: a.Count, commands: dict[str, a.Tree]) -> int:
+    def control(self, tick: a.Count, commands: dict[str | int, a.Tree]) -> int:
         """Answer the control request of a tick; return that tick."""
 
 

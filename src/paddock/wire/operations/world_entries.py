@@ -95,7 +95,7 @@ class WorldOperations(Protocol):
 
     # markers and frames ----------------------------------------------------------------------------------------------
 
-    @entry("command", rpc=True, zmq="PutMarkers", client=None)
+    @entry("command", rpc=True, zmq="MarkerArray", client=None)
     def put_markers(
         self,
         markers: Annotated[
@@ -108,7 +108,7 @@ class WorldOperations(Protocol):
     ) -> None:
         """Show markers (ENU, m) in place of those with the same namespace and id; all or none."""
 
-    @entry("command", rpc=True, zmq="DeleteMarkers, ClearMarkers", client=None)
+    @entry("command", rpc=True, zmq="ClearMarkers, DeleteMarkers", client=None)
     def delete_markers(
         self,
         namespace: Annotated[str | None, a.InRpc("namespace", a.Namespace), "null: all markers"] = None,

@@ -72,13 +72,13 @@ def build_bundles(
     """
     for i in parallel_range(len(counts)):
         beliefs = Beliefs(bids, winners, stamps, bundles, paths, counts)
-        taken, table, least = zeros(bids.shape[1], int64), empty((bundles.shape[1] + 1, ROOM)), empty(bids.shape[1])
+        bundled, table, least = zeros(bids.shape[1], int64), empty((bundles.shape[1] + 1, ROOM)), empty(bids.shape[1])
         least[:] = inf
         for n in range(counts[i]):
-            taken[bundles[i, n]] = 1
+            bundled[bundles[i, n]] = 1
         from_, to = 0, counts[i]
         while counts[i] < bundles.shape[1]:
-            task, position, offer = best_task(fleet, by_time, beliefs, i, taken, table, least, from_, to)
+            task, position, offer = best_task(fleet, by_time, beliefs, i, bundled, table, least, from_, to)
             if task < 0:
                 break
             for p in range(counts[i], position, -1):
@@ -86,7 +86,7 @@ def build_bundles(
             paths[i, position] = task
             bundles[i, counts[i]] = task
             counts[i] += 1
-            bids[i, task], winners[i, task], taken[task] = offer, i, 1
+            bids[i, task], winners[i, task], bundled[task] = offer, i, 1
             from_, to = position, position + 1
             if not depends_on_neighbours(mover_of(fleet, i), jobs_of(fleet, i), paths[i], counts[i]):
                 from_, to = 0, counts[i]
@@ -103,7 +103,7 @@ def depends_on_neighbours(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
 
 
 def best_task(
-    fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
+    fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, bundled: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Return the next task of a vehicle (-1: none), its position and its bid; positions `from_` to `to` are new."""
@@ -113,8 +113,8 @@ def best_task(
     task, insert_at, offer, best = -1, -1, -inf, -inf
     ceiling, limit = warped(inf, i, beliefs), slackened(m.range)
     lower(m, j, table, total, from_, to, least)
-    hope, first = score_bounds(m, j, count, by_time, total, least, beliefs, i, taken, ceiling)
-    for n in range(-1, len(taken)):
+    hope, first = score_bounds(m, j, count, by_time, total, least, beliefs, i, bundled, ceiling)
+    for n in range(-1, len(bundled)):
         t = first if n < 0 else n  # the most promising first: then most others need not be tried
         if t < 0 or hope[t] < best or (n == first and n >= 0):
             continue
@@ -141,13 +141,13 @@ def lower(m: Mover, j: Jobs, table: Floats, total: float, from_: int, to: int, l
 
 def score_bounds(
     m: Mover, j: Jobs, count: int, by_time: bool, total: float, least: Floats,
-    beliefs: Beliefs, i: int, taken: Ints, ceiling: float,
+    beliefs: Beliefs, i: int, bundled: Ints, ceiling: float,
 ) -> tuple[Floats, int]:  # fmt: skip
     """Return an upper bound of each task's score (-inf: it cannot be won), and the best task by it; -1: none."""
-    hope, first = empty(len(taken)), -1
-    for t in range(len(taken)):
+    hope, first = empty(len(bundled)), -1
+    for t in range(len(bundled)):
         hope[t] = -inf
-        if taken[t] == 0 and j.cover[t] < inf and (count == 0 or outbids(ceiling, i, beliefs, t)):
+        if bundled[t] == 0 and j.cover[t] < inf and (count == 0 or outbids(ceiling, i, beliefs, t)):
             score = -(m.ready + (total + least[t]) / m.speed) if by_time else -least[t]
             if outbids(min(score, ceiling), i, beliefs, t):
                 hope[t] = score
@@ -313,27 +313,27 @@ def third_wins(i: int, k: int, zi: int, zk: int, higher: bool, si: Ints, sk: Int
 def release_outbid(beliefs: Beliefs) -> None:
     """Drop the tasks that others have won, and all that were added after them: their bids assumed those tasks."""
     for i in range(len(beliefs.counts)):
-        kept = 0
-        while kept < beliefs.counts[i] and beliefs.winners[i, beliefs.bundles[i, kept]] == i:
-            kept += 1
-        for n in range(kept, beliefs.counts[i]):
+        valid = 0
+        while valid < beliefs.counts[i] and beliefs.winners[i, beliefs.bundles[i, valid]] == i:
+            valid += 1
+        for n in range(valid, beliefs.counts[i]):
             task = beliefs.bundles[i, n]
             if beliefs.winners[i, task] == i:
                 beliefs.winners[i, task], beliefs.bids[i, task] = NONE, -INFINITY
-        truncate_bundle(beliefs, i, kept)
+        truncate_bundle(beliefs, i, valid)
 
 
-def truncate_bundle(beliefs: Beliefs, i: int, kept: int) -> None:
+def truncate_bundle(beliefs: Beliefs, i: int, length: int) -> None:
     """Shorten a bundle, and its path to the same tasks."""
     path, left = beliefs.paths[i], 0
     for p in range(beliefs.counts[i]):
         task, stays = path[p], False
-        for n in range(kept):
+        for n in range(length):
             stays = stays or beliefs.bundles[i, n] == task
         if stays:
             path[left] = task
             left += 1
-    beliefs.counts[i] = kept
+    beliefs.counts[i] = length
 
 
 def outbids(bid: float, i: int, beliefs: Beliefs, task: int) -> bool:

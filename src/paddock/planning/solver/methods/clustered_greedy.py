@@ -232,16 +232,16 @@ def middles(fleet: TourData, orders: Packed) -> Floats:
 
 def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:
     """Insert each task into the tour with the nearest centre, at its cheapest position; else into the next."""
-    centres, known = middles(fleet, orders), traced(fleet, orders, len(tasks))
+    centres, traces = middles(fleet, orders), traced(fleet, orders, len(tasks))
     for task in tasks:
         tried = zeros(len(limits), int64)
         for _ in range(len(limits)):
             a = nearest(fleet, centres, task, tried)
             tried[a] = 1
-            position, _, _ = insertion_cost(fleet, orders, limits, a, task, known)
+            position, _, _ = insertion_cost(fleet, orders, limits, a, task, traces)
             if position >= 0:
                 insert_task(orders, a, position, task)
-                retrace(fleet, orders, a, known)
+                retrace(fleet, orders, a, traces)
                 break
 
 
@@ -283,18 +283,18 @@ def move_best_task(fleet: TourData, orders: Packed, limits: Floats, ends: Floats
     if giver < 0:
         return False
     m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
-    taken, insert_at, earliest, limit = -1, -1, ends[giver], slackened(limits[vehicle])
+    moved, insert_at, earliest, limit = -1, -1, ends[giver], slackened(limits[vehicle])
     order, count = orders.tasks[vehicle], orders.counts[vehicle]
     total, last = trace(m, j, extra, order, count, table)
     for k in range(orders.counts[giver]):
         task = orders.tasks[giver, k]
         position, _, end = best_position(m, j, extra, order, count, task, limit, table, total, last)
         if position >= 0 and end < earliest:
-            taken, insert_at, earliest = k, position, end
-    if taken < 0:
+            moved, insert_at, earliest = k, position, end
+    if moved < 0:
         return False
-    insert_task(orders, vehicle, insert_at, orders.tasks[giver, taken])
-    remove_at(orders, giver, taken)
+    insert_task(orders, vehicle, insert_at, orders.tasks[giver, moved])
+    remove_at(orders, giver, moved)
     ends[vehicle], ends[giver] = earliest, tour_end(fleet, orders, giver)
     return True
 

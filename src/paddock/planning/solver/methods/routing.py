@@ -209,7 +209,7 @@ def optimise_headings(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: 
 def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, count: int, headings: Floats) -> None:
     """Choose the best heading of each task among `count` grid values: forward shortest paths, then backtracking."""
     n = len(order)
-    value, came = empty((n + 1, count)), zeros((n + 1, count), int64)
+    value, previous = empty((n + 1, count)), zeros((n + 1, count), int64)
     for k in range(n + 1):  # the last way leads home
         s, t = order[k - 1] if k > 0 else -1, order[k] if k < n else -1
         goal = m.home_heading if t < 0 else j.entry[t, 2]
@@ -225,11 +225,11 @@ def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, c
                 if t >= 0:
                     total += j.cover[t]
                 if total < value[k, h]:
-                    value[k, h], came[k, h] = total, g
-    best = came[n, 0]
+                    value[k, h], previous[k, h] = total, g
+    best = previous[n, 0]
     for k in range(n - 1, -1, -1):
         headings[k] = grid[k, best] if isnan(j.entry[order[k], 2]) else j.entry[order[k], 2]
-        best = came[k, best]
+        best = previous[k, best]
 
 
 def headed_way(m: Mover, j: Jobs, extra: Detours, before: int, heading: float, to: int, arrival: float) -> float:

@@ -48,7 +48,7 @@ class Vds1Server(Endpoint):
 
     @property
     def clients_now(self) -> int:
-        return len(self.clients.known)
+        return len(self.clients.subscribers)
 
     async def open(self) -> dict[str, Any]:
         bound = await self._bound()
@@ -124,7 +124,7 @@ class Vds1Server(Endpoint):
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
         if snapshot.layout is not self.cars.layout:
             self._show(snapshot.layout)
-        addresses = list(dict.fromkeys([*self._always, *self.clients.known]))
+        addresses = list(dict.fromkeys([*self._always, *self.clients.subscribers]))
         if not addresses or not len(self.publisher.ids):
             return None
         rows = self.publisher.encode(snapshot)

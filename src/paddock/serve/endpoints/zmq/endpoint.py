@@ -15,7 +15,7 @@ from typing import Any
 import zmq
 
 from paddock import __version__
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.facts import OperationError, OperationOutcome
 from paddock.serve.hub import Endpoint, Hub, Send
@@ -216,7 +216,7 @@ class ZmqServer(Endpoint):
 
     def _receive(self, peer: ZmqPeer, frames: list[bytes]) -> None:
         """Handle one message within the limits of its sender."""
-        if peer.ignored_until > peer.last_seen:
+        if peer.ignored:
             self.count("ignored")
             return
         if not peer.allowance.take(peer.last_seen):
@@ -268,24 +268,24 @@ class ZmqServer(Endpoint):
             self._refuse(peer, request.id, "busy", f"{OPEN_MOST} requests are unanswered already")
             return
         try:
-            operation, arguments = operation_of(request.body, self._name_of)
+            operation, arguments = operation_of(request.body)
         except PaddockError as error:
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
         reply = OPERATIONS[operation].entry.reply
         if reply == "StateUpdate" and arguments.get("roster"):
-            peer.layout = None
+            peer.send_roster(None)
         if reply == "ControlAck" and request.id == 0:  # only a refusal is answered
             self.hub.report(id=None, operation=operation, client=peer.name, arguments=arguments)
             return
-        peer.open_requests += 1
+        peer.begin_request()
         then = partial(self._answer, peer, peer.name, request.id, operation)
         self.hub.ask(operation, peer.name, arguments, then)
 
     def _answer(
         self, peer: ZmqPeer, name: str, number: int, operation: str, outcome: OperationOutcome | OperationError
     ) -> None:
-        peer.open_requests -= 1
+        peer.end_request()
         if peer.name != name:
             return  # it has disconnected meanwhile
         if isinstance(outcome, OperationError):
@@ -307,14 +307,8 @@ class ZmqServer(Endpoint):
         if snapshot is None:
             return requests.Error("PaddockError", "no snapshot yet")
         state = state_of(snapshot, self.hub.ring.wall_time, peer.layout)
-        peer.layout = snapshot.layout
+        peer.send_roster(snapshot.layout)
         return state
-
-    def _name_of(self, number: int) -> str:
-        snapshot = self.hub.ring.latest()
-        if snapshot is None:
-            raise UnknownNameError(f"no vehicle has the id {number}")
-        return snapshot[number].name
 
     def _reply(
         self, peer: ZmqPeer, number: int, body: requests.ReplyBody, outcome: OperationOutcome | None = None
@@ -339,16 +333,14 @@ class ZmqServer(Endpoint):
     def _reject(self, peer: ZmqPeer, number: int, reason: str, message: str) -> None:
         """Count an invalid message; too many of them block the peer for a while."""
         self.count("malformed", reason=reason)
-        peer.strikes += 1.0
-        if peer.strikes > STRIKES:
+        if peer.strike():
             self._cut_off(peer, reason, f"too many messages like this: {message}")
         else:
             self._reply(peer, number, requests.Error(reason, message))
 
     def _cut_off(self, peer: ZmqPeer, reason: str, message: str) -> None:
         self.count("cut_off", reason=reason)
-        peer.ignored_until, peer.strikes = peer.last_seen + IGNORED, 0.0
-        peer.allowance = Allowance(self.peers.rate, peer.last_seen)
+        peer.ignore(self.peers.rate)
         self._reply(peer, 0, requests.Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
         self._remove(peer)
 
@@ -396,6 +388,42 @@ class ZmqPeer:
     open_requests: int = 0
     layout: Layout | None = None  # of the last roster sent
 
+    @property
+    def ignored(self) -> bool:
+        """Whether its messages are ignored at present."""
+        return self.ignored_until > self.last_seen
+
+    def see(self, now: float) -> None:
+        """Note that a message has arrived (s, monotonic)."""
+        self.strikes = max(0.0, self.strikes - (now - self.last_seen))
+        self.last_seen = now
+
+    def enter(self, name: str) -> None:
+        """Give it a client name after Hello, or take the name away with an empty one."""
+        self.name, self.layout = name, None
+
+    def send_roster(self, layout: Layout | None) -> None:
+        """Note the roster that it has been sent; None: it gets the next one in any case."""
+        self.layout = layout
+
+    def begin_request(self) -> None:
+        """Count an unanswered request."""
+        self.open_requests += 1
+
+    def end_request(self) -> None:
+        """Count an answer."""
+        self.open_requests -= 1
+
+    def strike(self) -> bool:
+        """Count an invalid message; return whether there have been too many."""
+        self.strikes += 1.0
+        return self.strikes > STRIKES
+
+    def ignore(self, rate: float) -> None:
+        """Ignore its messages for a while; then it has its full `rate` of requests (Hz) again."""
+        self.ignored_until, self.strikes = self.last_seen + IGNORED, 0.0
+        self.allowance = Allowance(rate, self.last_seen)
+
 
 class ZmqPeers:
     """The peers of the endpoint, up to a limit."""
@@ -414,25 +442,23 @@ class ZmqPeers:
             if len(self._peers) - len(self.clients) >= STRANGERS:  # forget the oldest
                 del self._peers[next(address for address, peer in self._peers.items() if not peer.name)]
             peer = self._peers[address] = ZmqPeer(address, Allowance(self.rate, monotonic()))
-        now = monotonic()
-        passed, peer.last_seen = now - peer.last_seen, now
-        peer.strikes = max(0.0, peer.strikes - passed)
+        peer.see(monotonic())
         return peer
 
-    def welcome(self, peer: ZmqPeer, wanted: str) -> bool:
+    def welcome(self, peer: ZmqPeer, requested: str) -> bool:
         """Give a peer a unique name; False if the limit of clients is reached."""
         if len(self.clients) >= self.most_clients:
             return False
-        name = "".join(letter for letter in wanted if letter.isprintable())[:NAME_LENGTH] or "client"
+        name = "".join(letter for letter in requested if letter.isprintable())[:NAME_LENGTH] or "client"
         self._names += 1  # never reused: pending work of one client must not reach another
-        peer.name = f"{name} (zmq {self._names})"
-        peer.layout = None
+        peer.enter(f"{name} (zmq {self._names})")
         self.clients[peer.name] = peer
         return True
 
     def part(self, peer: ZmqPeer) -> str:
         """Remove a client; return its name."""
-        name, peer.name = peer.name, ""
+        name = peer.name
+        peer.enter("")
         self.clients.pop(name, None)
         return name
 
@@ -442,8 +468,8 @@ class ZmqPeers:
         return [peer for peer in self.clients.values() if now - peer.last_seen > SILENCE]
 
 
-def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[str, dict[str, Any]]:
-    """Return the operation of a request with valid arguments; `name_of` returns the name of a vehicle by id."""
+def operation_of(body: requests.Body) -> tuple[str, dict[str, Any]]:
+    """Return the operation of a request with valid arguments."""
     if isinstance(body, requests.Call):
         if body.method not in CALLS:
             raise unknown_name("operation", body.method, CALLS)
@@ -451,17 +477,7 @@ def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[st
         return body.method, CALLS[body.method].checked(arguments)
     if not isinstance(body, requests.Direct):
         raise InvalidValueError(f"{type(body).__name__} is no operation of the simulation")
-    name, arguments = body.operation, dict(body.arguments)
-    if name == "command_many" and "at_tick" in arguments:
-        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
-    if name == "command_many" and not len(arguments["ids"]):
-        raise InvalidValueError("a command needs at least one vehicle: the list of ids is empty")
-    for key in ("commands", "control"):  # by the names of the vehicles
-        if arguments.get(key) is not None:
-            arguments[key] = {
-                vehicle if isinstance(vehicle, str) else name_of(vehicle): v for vehicle, v in arguments[key].items()
-            }
-    return name, OPERATIONS[name].checked(arguments)
+    return body.operation, OPERATIONS[body.operation].checked(body.arguments)
 
 
 def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes | None:

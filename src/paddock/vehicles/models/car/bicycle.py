@@ -89,8 +89,8 @@ class Report(NamedTuple):
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Advance semi-implicitly: controls, contact patches, forces, speeds, then the position at mid heading."""
-    steer_line, drive_line, wanted, throttle = delayed(s, u, p, dt)
-    turned = rack(Rack(s.steer, s.steer_rate), wanted, p, dt)
+    steer_line, drive_line, steer_demand, throttle = delayed(s, u, p, dt)
+    turned = rack(Rack(s.steer, s.steer_rate), steer_demand, p, dt)
     turning = p.drive_front * s.wheel_speed + (1.0 - p.drive_front) * s.spin_rear
     box = shifted(Gearbox(s.gear_engaged, s.shift_clock), turning, p, dt)
     tilt = sincos(turned.angle)

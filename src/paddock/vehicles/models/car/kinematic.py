@@ -57,8 +57,8 @@ class Report(NamedTuple):
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Change the speed by the forces, then follow the circle exactly."""
-    steer_line, drive_line, wanted, pedal = delayed(s, u, p, dt)
-    steer = steered(s.steer, wanted, p.steer_max, p.steer_rate_max, dt)
+    steer_line, drive_line, steer_demand, pedal = delayed(s, u, p, dt)
+    steer = steered(s.steer, steer_demand, p.steer_max, p.steer_rate_max, dt)
     at = sincos(s.yaw)
     ground = surface(s.x, s.y, w)
     slope = ground.slope_x * at[1] + ground.slope_y * at[0], ground.slope_y * at[1] - ground.slope_x * at[0]
@@ -98,8 +98,8 @@ def _along(
     # a hard handbrake locks the rear wheels: friction of their share of the weight limits the force
     rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
     brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
-    wanted = drive_force(pedal, u.gear, s.vx, s.charge, p)
-    push, resistance, engine = transmitted(wanted, brake, sign(s.vx), grip)
+    drive = drive_force(pedal, u.gear, s.vx, s.charge, p)
+    push, resistance, engine = transmitted(drive, brake, sign(s.vx), grip)
     return push + air_drag(ux, uy, p, w)[0], resistance, engine
 
 
