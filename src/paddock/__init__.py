@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from paddock import planning
     from paddock.client import connect, connect_async
     from paddock.engine.simulation import Simulation, replayed
     from paddock.scenario import Scenario
@@ -37,6 +38,7 @@ __all__ = [
     "connect",
     "connect_async",
     "load",
+    "planning",
     "replayed",
     "share",
 ]
@@ -75,6 +77,7 @@ _HOMES = {
     "Snapshot": "world.snapshot",
     "connect": "client",
     "connect_async": "client",
+    "planning": "",
     "replayed": "engine.simulation",
     "share": "serve.live",
 }

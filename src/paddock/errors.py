@@ -13,6 +13,7 @@ from typing import Any
 
 SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
 SHOWN = 8
+LONGEST_SHOWN = 200  # characters of an unknown name
 """Number of valid names that an error lists; it counts the rest."""
 FEW = 0.45
 """Share of the letters in which names differ that are suggested."""
@@ -78,7 +79,7 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
     if not valid:
         return "there are none"
     more = f" and {len(valid) - SHOWN} more" if len(valid) > SHOWN else ""
-    return f"valid: {', '.join(valid[:SHOWN])}{more}"
+    return f"valid: {', '.join(map(printable, valid[:SHOWN]))}{more}"
 
 
 def is_near(name: str, other: str) -> bool:
@@ -95,7 +96,8 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") 
     A kind may name the owner: of the kind "input of 'red'", `unknown input 'stear' of 'red'; ...`.
     """
     prefix, (noun, of, owner) = f"{where}: " if where else "", kind.partition(" of ")
-    return UnknownNameError(f"{prefix}unknown {noun} {name!r}{of}{owner}; {suggestion(name, choices)}")
+    shown = repr(name if len(str(name)) <= LONGEST_SHOWN else f"{str(name)[:LONGEST_SHOWN]}...")
+    return UnknownNameError(f"{prefix}unknown {noun} {shown}{of}{owner}; {suggestion(name, choices)}")
 
 
 HINTS: dict[type, str] = {}
@@ -178,13 +180,14 @@ def file_errors(what: str) -> Iterator[None]:
 def lazy_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package that imports its public names on first use.
 
-    `homes`: name -> the module below the package that defines it.
+    `homes`: name -> the module below the package that defines it; "" for a name that is a module itself.
     """
 
     def imported(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(import_module(f"{module}.{homes[name]}"), name)
+        home = homes[name]
+        return getattr(import_module(f"{module}.{home}"), name) if home else import_module(f"{module}.{name}")
 
     return imported
 

@@ -10,6 +10,7 @@ from paddock.behaviour.paths import circuit, path_points
 from paddock.behaviour.racing_line import Pace, Space, build_track, choose_lines, look_around, place_vehicles
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
+from paddock.scenario import load_scenario
 
 OVAL = {"oval": {"straight": 120, "radius": 40}}
 DRIVER = {"path": OVAL, "width": 12, "speed": 20, "lateral": 5, "line": 0}
@@ -157,3 +158,20 @@ def test_circuit_is_smooth_and_passes_through_its_corners() -> None:
 def test_wrong_circuits(shape: dict[str, Any], message: str) -> None:
     with pytest.raises(PaddockError, match=message):
         path_points(shape, "path")
+
+
+@pytest.mark.parametrize("cars", [1, 3])
+def test_racers_that_stand_behind_a_parked_car_drive_around_it(cars: int) -> None:
+    """Half a metre behind it, with others behind them: they back off far enough to steer past, within 20 s."""
+    tree = load_scenario("race").to_dict()
+    entries = {entry["name"]: entry for entry in tree["vehicles"]}
+    guest, racers = entries["guest"], entries["saloons"] | {"count": cars}
+    x, y, _ = guest["pose"]
+    racers["spawn"] = {"poses": [[x - 5.1 - 5.2 * k, y, 0.0] for k in range(cars)]}
+    with paddock.load({**tree, "vehicles": [guest, racers]}) as sim:
+        for _ in range(20):
+            sim.step(500)
+            if (sim.snapshot().fleet("saloons").position[:, 0] > x + 10.0).all():
+                break
+        assert (sim.snapshot().fleet("saloons").position[:, 0] > x + 10.0).all()
+        assert np.abs(sim.snapshot()["guest"].position[:2] - (x, y)).max() < 0.05  # hardly touched

@@ -122,3 +122,23 @@ def test_maps_of_few_samples_have_no_target(monkeypatch: pytest.MonkeyPatch) -> 
     for quick, expected in ((True, (None, None)), (False, ("<= 0.9", False))):
         [result] = radio.error_results(train, held, 100.0, quick)
         assert (result.target, result.ok) == expected
+
+
+@pytest.mark.parametrize(("speed", "steer", "multi_body"), [(20.0, 0.02, 0.2155), (15.0, 0.05, 0.3366)])
+def test_brakes_in_a_turn_like_commonroads_multi_body_model(speed: float, steer: float, multi_body: float) -> None:
+    """Largest yaw rate of CommonRoad's model 3.0.2 (vehicle 2) under 4 m/s2 from 2 s on; without assistance systems."""
+    import paddock
+    from paddock.bench.suites.cars import BMW
+
+    parameters = BMW | {"brake_bias": 0.66, "ebd": 0.0, "abs_slip": 0.0, "traction_slip": 0.0, "stability_gain": 0.0}
+    pedal = BMW["mass"] * 4.0 * BMW["wheel_radius"] / (2.0 * 3400.0)
+    car = {"name": "car", "model": "car.full", "parameters": parameters, "speed": speed}
+    with paddock.load({"vehicles": [{**car, "commands": {"steer": steer, "gear": 0}}]}) as sim:
+        rate = round(sim.scenario.clock.rate)
+        sim.step(2 * rate)
+        sim.command("car", brake=pedal)
+        rates = []
+        for _ in range(60):
+            sim.step(rate // 60)
+            rates.append(float(sim.snapshot().fleet("car")["wz"][0]))
+    assert max(rates) == pytest.approx(multi_body, rel=0.05)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from paddock.cli.panels import status_lines
+from paddock.cli.panels import event_lines, launch_lines, status_lines
+from paddock.engine.events import Event
 from paddock.sitl.adapter_link import StatusRow
 from paddock.sitl.host import PortRow, Progress
 
@@ -62,3 +63,24 @@ def test_a_note_is_truncated_with_an_ellipsis(width: int) -> None:
 
 def test_excess_rows_are_counted() -> None:
     assert lines(status_of(*[ROVER] * 9), 54, 6)[-1] == "and 5 more"
+
+
+HINT = "second ArduPilot refused at udp 127.0.0.1:9002, which has another ArduPilot already; start it with -I"
+
+
+@pytest.mark.parametrize("width", [42, 54, 160])
+def test_an_event_is_shown_whole(width: int) -> None:
+    event = Event(1, 100, "rejected", "copter", HINT)
+    shown = [line.plain for line in event_lines(1, [("    0.10", event)], width)]
+    assert all(len(line) == width for line in shown)
+    text = " ".join(" ".join(line.split()) for line in shown[1:])
+    assert HINT in text and (width == 160) == (len(shown) == 2)
+
+
+def test_the_commands_of_waiting_autopilots_are_shown_whole_while_there_are_rows() -> None:
+    command = "  start:    sim_vehicle.py -v ArduCopter -f quad --model JSON:127.0.0.1 " + "-A --more " * 12
+    host: Any = SimpleNamespace(waiting_hints=lambda: ["system 1 copter, waiting for ardupilot:", command])
+    shown = [line.plain for line in launch_lines(host, 80, 20)]
+    assert all(len(line) == 80 for line in shown) and len(shown) == 4
+    assert " ".join(" ".join(line.split()) for line in shown[1:]) == " ".join(command.split())
+    assert len(launch_lines(host, 80, 2)) == 2

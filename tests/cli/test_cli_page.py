@@ -202,7 +202,7 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
             ]
             assert call(page, "load_scenario", text=wrong).startswith("line 2, column 13: unknown model 'quod'")
             assert call(page, "metadata")["name"] == "small"
-            assert call(page, "load_scenario", text=OTHER) == {}
+            assert call(page, "load_scenario", text=OTHER) == {"ignored": ["serve", "record"]}
             with pytest.raises(ConnectionClosed):
                 receive_until_closed(page)
         with connected(run.port) as page:

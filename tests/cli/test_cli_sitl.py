@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 
 from paddock.cli import session
 from paddock.cli.main import exit_code
+from paddock.record.reader import open_run
+from paddock.wire.ardupilot_json import ServoPacket, encode_servos
 
 
 @pytest.fixture
@@ -91,6 +95,59 @@ def test_the_physics_of_a_px4(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["sitl", "--px4", "copter", "--first-instance", "80", "--seconds", "0.1", "--headless"]) == 0
     out = capsys.readouterr().out
     assert "tcp 127.0.0.1:4640" in out and "px4 -i 80" in out
+
+
+def test_the_wind_of_the_command_line_has_a_profile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "run.mcap"
+    flags = ["--seconds", "0.1", "--headless", "--wind", "12,270", "--record", str(file)]
+    assert exit_code(["sitl", "--px4", "plane", "--first-instance", "81", *flags]) == 0
+    assert "PX4_SYS_AUTOSTART=1030" in capsys.readouterr().out
+    with open_run(file) as run:
+        world = run.scenario.world
+    assert world.wind == pytest.approx((12.0, 0.0, 0.0), abs=1e-9)  # from the west
+    assert world.wind_profile is not None and world.wind_profile.roughness == 0.03
+    for wrong in ("12", "12,270,1", "a,b", "-1,0", "nan,0", "1,inf"):
+        assert exit_code(["sitl", "--px4", "plane", f"--wind={wrong}"]) == 2
+        assert "--wind takes" in capsys.readouterr().err
+
+
+def test_without_a_view_events_of_autopilots_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A stand-in connects, a second one is refused, and the first one starts again."""
+    port = 9002 + 10 * 82
+    done = threading.Event()
+
+    def packet(count: int) -> bytes:
+        return encode_servos(ServoPacket(100, count, (1500,) * 16))
+
+    def fly() -> None:
+        with (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as second,
+        ):
+            first.settimeout(0.2)
+            count = 0
+            while not done.is_set() and count < 40:
+                first.sendto(packet(count), ("127.0.0.1", port))
+                with suppress(OSError):
+                    first.recv(4096)
+                    count += 1
+                if count == 20:
+                    second.sendto(packet(0), ("127.0.0.1", port))
+            first.sendto(packet(0), ("127.0.0.1", port))  # counts from 0: it has restarted
+
+    thread = threading.Thread(target=fly)
+    thread.start()
+    try:
+        flags = ["--first-instance", "82", "--seconds", "3", "--headless", "--pace", "1"]
+        assert exit_code(["sitl", "--ardupilot", "rover", *flags]) == 0
+    finally:
+        done.set()
+        thread.join()
+    lines = [line.split(": ", 2)[1:] for line in capsys.readouterr().err.splitlines() if line.startswith("t ")]
+    events = dict(lines)
+    assert events["connected"] == "ardupilot answers"
+    assert events["rejected"].startswith("refused 127.0.0.1:") and events["rejected"].endswith("start it with -I")
+    assert events["restarted"] == "ardupilot has restarted (1 in this run)"
 
 
 @pytest.mark.parametrize(

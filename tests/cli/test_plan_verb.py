@@ -215,6 +215,14 @@ def test_the_seed_and_the_objective_can_be_chosen(ask: Ask) -> None:
     assert (numbers["objective"], numbers["seed"], numbers["tasks"]) == ("makespan", 3, 5)
 
 
+def test_a_plan_within_a_time_is_repeated_by_its_scenario(ask: Ask, tmp_path: Path) -> None:
+    code, table, _ = ask(*SMALL, "--time", "0.2s", "--output", "timed")
+    steps = load_scenario(tmp_path / "timed" / "scenario.yaml").to_dict()["mission"]["method"]["local_search"]["steps"]
+    assert code == 0 and f"method local_search, {steps:,} steps, " in table
+    assert ask("timed/scenario.yaml", "--output", "again")[0] == 0
+    assert (tmp_path / "timed" / "plan.json").read_bytes() == (tmp_path / "again" / "plan.json").read_bytes()
+
+
 def test_tasks_are_imported_from_geojson(ask: Ask, tmp_path: Path, far: str) -> None:
     feature = {
         "type": "Feature",
@@ -236,7 +244,9 @@ def test_a_qgroundcontrol_plan_sets_the_origin(
     code, out, _ = ask("--import-tasks", str(file), "--method", "greedy", "--output", "again", "--json")
     assert code == 0 and json.loads(out)["done"] > 0
     origin = yaml.safe_load((tmp_path / "again" / "scenario.yaml").read_text())["world"]["origin"]
-    assert origin[:2] == pytest.approx([47.0, 8.0], abs=1e-9)
+    home = json.loads(file.read_text())["mission"]["plannedHomePosition"]  # where the vehicle starts
+    assert origin[:2] == pytest.approx(home[:2], abs=1e-9)
+    assert origin[:2] == pytest.approx([47.0 - 90.0 / 111_182.0, 8.0], abs=1e-7)  # m per degree of latitude at 47 deg
 
 
 EVENTS = """\
@@ -309,6 +319,11 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "generate": (["drawn", "--generate"], "--generate writes a .yaml file, not 'drawn'"),
     "parquet": (["far.yaml", "--parquet", "--no-files"],
                 "--parquet and --no-files are mutually exclusive"),
+    "time": (["far.yaml", "--time", "soon"], "--time takes seconds in 0..1,000,000, e.g. 10s, not 'soon'"),
+    "clock": (["far.yaml", "--time", "3", "--method", "greedy"],
+              "--time: method 'greedy' cannot stop after a time; valid: local_search, routing"),
+    "times": (["far.yaml", "--time", "3", "--compare"],
+              "--time applies to one method: leave out --compare and --methods"),
     "import": (["far.yaml", "--import-tasks", "none.geojson"], "none.geojson: "),
 }  # fmt: skip
 

@@ -30,7 +30,8 @@ def test_snapshots_and_sensors_of_a_client_equal_those_of_the_simulation(serve: 
         local.step(60)
         remote.step(60)
         mine, theirs = local.snapshot(), remote.snapshot()
-        assert theirs["red"].arrays == mine["red"].arrays == ("lidar.ranges", "cones.detections", "cones.truth")
+        arrays = ("lidar.ranges", "lidar.sample_pose", "cones.detections", "cones.truth", "cones.sample_pose")
+        assert theirs["red"].arrays == mine["red"].arrays == arrays
         for array in mine.fleet("pack").arrays:
             assert theirs.fleet("pack")[array].shape == mine.fleet("pack")[array].shape
             np.testing.assert_array_equal(theirs.fleet("pack")[array], mine.fleet("pack")[array])

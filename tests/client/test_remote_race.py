@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import paddock
+from paddock.engine.columns import snapshot_columns
 from paddock.record import Player, Recorder
-from paddock.serve.describe import snapshot_columns
 from paddock.serve.host import Host
 from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource

@@ -429,7 +429,7 @@ NOT_REMOTE: dict[str, set[str]] = {
     "vehicles": {"autopilots"},
     "world.frames": {"check", "world"},
     "world.markers": {"check_frame", "clear", "listeners", "now", "refused", "restart", "version"},
-    "control.log": {"append", "clear", "kept_bytes", "listeners", "lost", "most_bytes", "restart", "restored_at"},
+    "control.log": {"append", "kept_bytes", "listeners", "lost", "most_bytes", "restart", "restored_at"},
 }
 """Members of parts that the engine uses."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
-from paddock.compute import cache
-from paddock.compute.cache import SETTINGS, CacheEntry, cache_key, locked, sweep
+from paddock.compute import cache, numba_extensions
+from paddock.compute.cache import SETTINGS, CacheEntry, DamagedError, cache_key, locked, read_sealed, sweep
 from paddock.compute.kernel import KernelSpec, Rows, cpu_source, tuple_classes
 from paddock.compute.routine import routine
 from paddock.errors import PaddockError
@@ -241,6 +243,74 @@ def test_a_damaged_file_is_compiled_again(folder: Path, monkeypatch: pytest.Monk
     damaged.write_bytes(damaged.read_bytes()[:-20])
     assert call_twice(folder) == (13.0, 1)
     assert call_twice(folder) == (13.0, 0)
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_file_with_one_other_bit_is_not_read_any_further(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    """A pickle or machine code that is damaged may do anything: it is compiled again, whichever bit it is."""
+    monkeypatch.setattr(cache, "cache_root", lambda: folder / "kernels")
+    assert call_twice(folder) == (13.0, 1)
+    (path,) = (folder / "kernels").rglob(f"*{suffix}")
+    whole = path.read_bytes()
+    for place in np.random.default_rng(5).integers(8 * len(whole), size=200).tolist():
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedError, match="is damaged"):
+            read_sealed(path)
+    read, loads = list[bytes](), pickle.loads
+    with monkeypatch.context() as patched:
+        patched.setattr(numba_extensions.pickle, "loads", lambda data: read.append(data) or loads(data))
+        assert call_twice(folder) == (13.0, 1)
+    assert not any(data and data in bytes(damaged) for data in read)
+    assert call_twice(folder) == (13.0, 0)
+
+
+def test_code_that_other_users_can_write_is_not_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: folder / "kernels")
+    assert call_twice(folder) == (13.0, 1)
+    files = [*(folder / "kernels").rglob("*.nb?")]
+    assert len(files) == 2 and all(path.stat().st_mode & 0o077 == 0 for path in files)
+    for path in files:
+        path.chmod(0o666)
+        with pytest.raises(DamagedError, match="can be written by other users"):
+            read_sealed(path)
+    assert call_twice(folder) == (13.0, 1)
+    assert call_twice(folder) == (13.0, 0)
+
+
+def test_a_file_of_another_name_does_not_match(tmp_path: Path) -> None:
+    cache.write_sealed(tmp_path / "one", b"code")
+    (tmp_path / "two").write_bytes((tmp_path / "one").read_bytes())
+    assert read_sealed(tmp_path / "one") == b"code"
+    with pytest.raises(DamagedError, match="two is damaged"):
+        read_sealed(tmp_path / "two")
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o777])
+def test_the_folder_of_the_cache_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int) -> None:
+    chosen = tmp_path / "kernels"
+    chosen.mkdir()
+    chosen.chmod(mode)
+    monkeypatch.setenv("PADDOCK_CACHE", str(chosen))
+    assert cache.cache_root.__wrapped__() == chosen
+    assert chosen.stat().st_mode & 0o022 == 0
+
+
+def test_the_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = tmp_path / "kernels"
+    monkeypatch.setenv("PADDOCK_CACHE", str(chosen))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cache.cache_root.__wrapped__() == chosen
+    if os.getuid():
+        own = os.getuid()
+        monkeypatch.setattr("os.getuid", lambda: own + 1)
+    else:
+        os.chown(chosen, 4711, -1)
+    root = cache.cache_root.__wrapped__()
+    assert root != chosen and root.parent == tmp_path and root.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.slow

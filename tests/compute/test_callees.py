@@ -65,6 +65,14 @@ def test_callees_that_have_changed_or_are_damaged_are_compiled(tmp_path: Path) -
         file.write_bytes(file.read_bytes()[:-9])
     assert run_toy(tmp_path, further=" + 2.0") == (18.0, "compiled", "compiled")  # damaged files are replaced
     assert run_toy(tmp_path, further=" + 3.0") == (19.0, "compiled", "loaded")
+    for file in (tmp_path / "kernels" / CALLEES).iterdir():  # one bit: the compressed data has no checksum of its own
+        damaged = bytearray(file.read_bytes())
+        damaged[len(damaged) // 2] ^= 4
+        file.write_bytes(damaged)
+    assert run_toy(tmp_path, further=" + 4.0") == (20.0, "compiled", "compiled")
+    for file in (tmp_path / "kernels" / CALLEES).iterdir():
+        file.chmod(0o622)
+    assert run_toy(tmp_path, further=" + 5.0") == (21.0, "compiled", "compiled")
 
 
 class Typed(tuple[Any, ...]):

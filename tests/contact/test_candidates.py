@@ -89,7 +89,8 @@ def test_a_crowd_chooses_the_same_pairs_with_and_without_a_list() -> None:
     crowd = made(radius)
     crowd.crowded = True
     assert not listed.crowded
-    first, two = listed.chosen(position, velocity), crowd.chosen(position, velocity)
+    awake = np.zeros(position.shape[1], np.bool_)
+    first, two = listed.chosen(position, velocity, awake), crowd.chosen(position, velocity, awake)
     assert np.array_equal(first, two)
     assert first.shape[1] <= CROWD * n
     pairs = set(map(tuple, first.T.tolist()))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from paddock.contact import solver
 from paddock.contact.bodies import ROW
-from paddock.contact.solver import resolve
 from paddock.contact.touches import GROUND
 from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE
 
@@ -22,6 +22,12 @@ DT, WAKE = 0.005, 0.05
 PAIR = np.array([[0], [1]])
 BALL = {"half": (0.5, 0.5, 0.5)}
 CUBE = {"half": (0.5, 0.5, 0.5), "shape": BOX, "inertia": (1 / 6, 1 / 6, 1 / 6)}
+
+
+def resolve(table: Any, pairs: Any, dt: float, wake: float) -> Any:
+    """Return bumps and contacts of a tick that starts without the impulses of an earlier one."""
+    before = solver.Impulses(np.zeros(0, np.int64), np.zeros((0, 4, 3)), np.zeros((0, 4)), np.zeros((0, 4)))
+    return solver.resolve(table, np.arange(table.shape[1]), pairs, dt, wake, before)[:2]
 
 
 def after(table: Any, bump: Any) -> tuple[Any, Any]:
@@ -192,14 +198,14 @@ def test_nothing_tunnels_at_100_m_s(bodies: Make) -> None:
 
 
 def test_the_order_of_bodies_does_not_matter(bodies: Make) -> None:
-    """A row of touching balls hit at one end, and the same row numbered the other way round: mirrored bits."""
+    """A row of touching balls hit at one end, and the same row numbered the other way round: the same to 1e-8 m/s."""
     row = [{**BALL, "p": (k * 0.999, 0, 0), "bounce": 1.0, "mass": 2.0} for k in range(5)]
     row[0] = {**row[0], "v": (3.0, 0, 0)}
     pairs = np.ascontiguousarray(np.array(list(combinations(range(5), 2))).T)
     bumps, _ = resolve(bodies(*row), pairs, DT, WAKE)
     two, _ = resolve(bodies(*row[::-1]), pairs, DT, WAKE)
     assert bumps[3].sum() == pytest.approx(0.0, abs=1e-12)
-    assert np.array_equal(bumps, two[:, ::-1])
+    assert np.abs(bumps - two[:, ::-1]).max() < 1e-8
     assert bumps[3, -1] > 0.5  # the last one leaves
 
 

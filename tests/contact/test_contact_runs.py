@@ -183,7 +183,7 @@ def test_sleeping_props_cost_nothing() -> None:
     sim = loaded({"name": "cones", "model": "prop.cone", "count": 300, "spawn": {"grid": {"spacing": 2}}})
     sim.step(240)
     roster = sim.engine.parts.contact.roster
-    assert len(sim.engine.parts.contact._falling(roster, roster.gather(sim.tick), sim.tick)) == 0
+    assert sim.engine.parts.contact._still(roster, roster.gather(sim.tick), sim.tick).all()
     searches = roster.candidates.searches
     sim.step(60)
     assert roster.candidates.searches == searches

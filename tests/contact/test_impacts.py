@@ -222,3 +222,31 @@ def test_a_fixed_wing_that_hits_a_wall_falls_down_in_front_of_it() -> None:
         sim.vehicles.place("a", [0.0, 100.0, 20.0, 0.0], 17.0)
         sim.step(RATE)
         assert sim.snapshot()["a"].speed > 15.0  # repaired
+
+
+def test_a_head_on_collision_of_full_cars_is_symmetric() -> None:
+    """Both dive when they hit; each stays the other's mirror image to ten nanometres."""
+    commands = {"gear": 0}
+    cars: list[dict[str, Any]] = [
+        {"name": "a", "model": "car.full", "pose": [-6, 0, 0], "speed": 10, "commands": commands},
+        {"name": "b", "model": "car.full", "pose": [6, 0, np.pi], "speed": 10, "commands": commands},
+    ]
+    with launched(cars, clock={"rate": 1000}) as sim:
+        sim.step(2500)
+        first, second = sim.snapshot()["a"], sim.snapshot()["b"]
+        assert first.position[0] < -1.5
+        assert np.abs(first.position[:2] + second.position[:2]).max() < 1e-8
+        assert first.position[2] == pytest.approx(second.position[2], abs=1e-8)
+
+
+def test_a_car_that_has_rolled_against_a_wall_comes_to_rest() -> None:
+    """It leans on the wall with its tyres bent: it neither turns nor leaves it, 12 to 16 s after it touched."""
+    car = {"name": "a", "model": "car.double_track", "preset": "sports", "pose": [0, -5, -0.4], "speed": 4}
+    wall = {"box": {"center": [0, -10, 0], "size": [200, 2, 1]}}
+    with launched([car], clock={"rate": 500}, world={"obstacles": [wall]}) as sim:
+        sim.step(6000)
+        before, yaw = sim.snapshot()["a"].position.copy(), sim.vehicles.inspect("a")["state"]["yaw"]
+        sim.step(2000)
+        moved = np.abs(sim.snapshot()["a"].position - before) / 4.0
+        assert moved[1] < 2e-4 and moved[0] < 1e-3  # m/s: from the wall, and along it
+        assert abs(sim.vehicles.inspect("a")["state"]["yaw"] - yaw) / 4.0 < 2e-4

@@ -31,7 +31,8 @@ def rested(rate: int, count: int, slope: float, seconds: float) -> Any:
                 np.cos(pitch) * np.sin(yaw),
                 np.cos(pitch) * np.cos(yaw),
             )
-        sim.engine.applier.forget()
+        sim.engine.publisher.forget()
+        sim.engine.parts.contact.forget()
         rows = []
         for _ in range(round(5 * seconds)):
             sim.step(rate // 5)

@@ -57,6 +57,30 @@ def test_cones_are_seen_where_they_are_with_and_without_contact(contact: bool) -
         assert np.isfinite(ranges(sim, "red")).sum() >= 1
 
 
+def test_a_delayed_reading_has_the_pose_at_which_it_was_measured() -> None:
+    """The car turns at 12 m/s: in the delay of 0.15 s it moves 1.8 m, so a later pose would miss every cone."""
+    seeing = {"cones": {"delay": 0.15, "rate": 20, "occlusion": 0, "fov_deg": 360, "range_max": 60}}
+    car = {"name": "red", "model": "car.kinematic", "speed": 12, "commands": {"steer": 0.2}, "sensors": [seeing]}
+    cone = np.array([20.0, 15.0])
+    world = {"obstacles": [{"name": "blue", "cone": {"center": cone.tolist()}}]}
+    poses: dict[int, Any] = {}
+    with paddock.load({"clock": {"rate": 100}, "world": world, "vehicles": [car]}) as sim:
+        for _ in range(200):
+            red = sim.snapshot()["red"]
+            poses[sim.tick] = [red[name] for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
+            if (tick := int(red["cones.sample_tick"])) >= 0:
+                pose = red["cones.sample_pose"]
+                assert pose.tolist() == poses[tick] and sim.tick - tick >= 15
+                yaw = 2.0 * np.arctan2(pose[5], pose[6])
+                x, y = red["cones.truth"][0][:2]
+                c, s = np.cos(yaw), np.sin(yaw)
+                seen = [pose[0] + c * x - s * y, pose[1] + s * x + c * y]
+                np.testing.assert_allclose(seen, cone, atol=1e-4)
+            else:
+                assert np.isnan(red["cones.sample_pose"]).all()
+            sim.step()
+
+
 def test_a_cone_that_is_knocked_over_is_seen_where_it_lies() -> None:
     seeing = {"cones": {"delay": 0.0, "occlusion": 0, "fov_deg": 360}}
     scenario = {

@@ -12,11 +12,11 @@ import pytest
 
 import paddock
 from paddock.compute.threads import available_threads, limit_threads
+from paddock.engine.columns import snapshot_columns
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.radio.links.table import sinr_of
 from paddock.record import Recorder, verify
-from paddock.serve.describe import snapshot_columns
 from paddock.serve.subscribers.groups import encode_status
 from paddock.serve.subscribers.subscription import select
 from paddock.wire.stream.positions import decode_telemetry

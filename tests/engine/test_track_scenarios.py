@@ -217,7 +217,7 @@ def test_what_needs_a_track() -> None:
         paddock.load({"vehicles": [{**CAR, "driver": {"pure_pursuit": {"path": "trak"}}}]})
     with pytest.raises(InvalidValueError, match="racing needs a closed track; acceleration is open"):
         paddock.load(scenario("acceleration", {**CAR, "driver": {"racing": {"path": "track"}}}))
-    with pytest.raises(ScenarioError, match="files are not read for clients"):
+    with pytest.raises(ScenarioError, match="files are not read here"):
         load_scenario(scenario("mine.csv"), files=False)
     with paddock.load({"vehicles": [CAR]}) as sim:
         assert sim.world.track is None and sim.world.scenery()["track"] is None

@@ -53,7 +53,7 @@ def test_errors_name_the_scenario_and_the_line_of_the_tyre(folder: Path) -> None
     with pytest.raises(PaddockError, match=problem):
         paddock.load(folder / "s.yaml")
     (folder / "touring.tir").write_bytes(b"\xff" * 300_000)
-    with pytest.raises(ScenarioError, match="at most 256 KiB"):
+    with pytest.raises(ScenarioError, match="it has more than 256 KiB, the most that are read"):
         load_scenario(folder / "s.yaml")
     entry = {"name": "red", "model": "car.bicycle"}
     with pytest.raises(
@@ -65,14 +65,14 @@ def test_errors_name_the_scenario_and_the_line_of_the_tyre(folder: Path) -> None
 
 
 def test_clients_send_texts_not_paths_or_modules(folder: Path) -> None:
-    with pytest.raises(ScenarioError, match="files are not read for clients"):
+    with pytest.raises(ScenarioError, match="files are not read here"):
         scenario_from_text(SCENARIO, files=False)
     with paddock.load({"vehicles": []}) as sim:
         entry = {"name": "blue", "model": "car.bicycle"}
         refuse_foreign(sim, {**entry, "subsystems": {"tyre": {"file": "touring.tir", "text": TEXT}}})
         refuse_foreign(sim, {**entry, "subsystems": {"tyre": "brush"}})
         choices: tuple[tuple[Any, str], ...] = (
-            (str(folder / "touring.tir"), "files are not read for clients"),
+            (str(folder / "touring.tir"), "files are not read here"),
             ("os.path.join", "unknown subsystem 'os.path.join'"),
             ({"function": "os.path.join", "parameters": {"a": 1.0}}, "unknown subsystem 'os.path.join'"),
         )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from mcap.writer import CompressionType, Writer
 
 import paddock
+from paddock import files
 from paddock.cli.main import exit_code
+from paddock.engine.actions import Posted, SpawnAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.plugins import forget_plugins
@@ -53,6 +58,53 @@ def test_a_recording_runs_no_code_of_the_current_folder(own_model: Path, capsys:
 def test_own_models_are_imported_where_that_is_allowed(own_model: Path) -> None:
     assert verify(own_model, allow_imports=True).same
     assert own_model.with_name("own_point.ran").exists()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "track: {file}\nvehicles: []\n",
+        "track: {{file: {file}}}\nvehicles: []\n",
+        "world: {{ground: {{height_map: {{values: {file}, cell: 1}}}}}}\nvehicles: []\n",
+        "world: {{ground: {{friction_map: {{values: {file}, cell: 1}}}}}}\nvehicles: []\n",
+        "vehicles: [{{name: dot, model: car.bicycle, subsystems: {{tyre: {file}.tir}}}}]\n",
+        "vehicles: [{{name: dot, model: fmu, fmu: {{file: {file}.fmu}}}}]\n",
+        "vehicles: []\nmission: {{events: [{{at: 1, vehicle: {{model: quad, subsystems: {{tyre: {file}.tir}}}}}}]}}\n",
+    ],
+)
+def test_a_recording_opens_no_file_that_its_scenario_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: str
+) -> None:
+    secret = tmp_path / "secret.csv"
+    for name in ("secret.csv", "secret.csv.tir", "secret.csv.fmu"):
+        (tmp_path / name).write_text("hidden,words\n" * 9)
+    file, text = tmp_path / "run.mcap", scenario.format(file=secret)
+    with monkeypatch.context() as patch, paddock.load({"vehicles": []}) as sim:
+        patch.setattr(Recorder, "_scenario", lambda self: SimpleNamespace(to_yaml=lambda: text, to_dict=dict))
+        with Recorder(sim, file):
+            sim.step(20)
+    opened, open_file = set[str](), files.open_file
+
+    def open_and_note(path: str) -> Any:
+        opened.add(os.fspath(path))
+        return open_file(path)
+
+    monkeypatch.setattr(files, "open_file", open_and_note)
+    for options in (["--verify"], ["--metrics"], ["--report", str(tmp_path)], ["--pace", "0", "--headless"]):
+        exit_code(["replay", str(file), *options])
+        shown = "".join(capsys.readouterr())
+        assert "hidden" not in shown and "Traceback" not in shown
+        assert "--verify" not in options or "files are not read here" in shown or "native code" in shown
+    assert not [path for path in opened if str(tmp_path) in path]
+
+
+def test_actions_of_a_recording_open_no_file(tmp_path: Path) -> None:
+    (tmp_path / "a.tir").write_text("root:x:0:0\n")
+    entry = {"name": "dot", "model": "car.bicycle", "subsystems": {"tyre": str(tmp_path / "a.tir")}}
+    with paddock.load({"vehicles": []}) as sim:
+        sim.engine.applier.take_up(Posted(0, 1, SpawnAction(entry)))
+        [refused] = sim.events.since()
+    assert refused.kind == "refused" and "tyre: files are not read here" in refused.detail
 
 
 def test_a_chunk_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:

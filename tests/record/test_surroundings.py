@@ -62,6 +62,8 @@ def test_scenery_roads_routes_and_looks_are_recorded(tmp_path: Path) -> None:
     assert all(math.hypot(x, y) == pytest.approx(50, abs=0.2) for x, y, _ in road["points"])
     looks = json.loads(metadata["looks"])
     assert looks["taxis"]["preset"] == "sedan" and looks["dot"]["preset"] is None
+    units = json.loads(metadata["units"])
+    assert units["taxis"]["steer"] == "rad" and units["dot"]["vx"] == "m/s" and "qw" not in units["dot"]
     assert looks["taxis"]["dimensions"]["cg_to_front"] + looks["taxis"]["dimensions"]["cg_to_rear"] > 2.4
     assert {route["behaviour"] for route in json.loads(metadata["routes"])} == {"racing", "orbit"}
 
@@ -98,7 +100,8 @@ def test_arrays_of_sensors_are_described(tmp_path: Path) -> None:
         pass
     described = json.loads(metadata_of(path)["arrays"])
     assert list(described) == ["car"]
-    first, second = described["car"]
+    first, pose, second, _ = described["car"]
+    assert (pose["name"], pose["shape"], pose["fields"][3]["name"]) == ("lidar.sample_pose", [7], "qx")
     assert (first["name"], first["shape"], first["sensor"], first["unit"]) == ("lidar.ranges", [90], "lidar", "m")
     assert (second["name"], second["shape"]) == ("lidar_2.ranges", [12])
     assert (first["options"]["fov_deg"], second["options"]["fov_deg"]) == (180.0, 270.0)

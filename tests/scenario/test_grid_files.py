@@ -80,7 +80,7 @@ def test_a_map_is_found_beside_its_scenario_and_travels_with_it(tmp_path: Path) 
     assert copy == scenario and copy.world.ground and copy.world.ground.height_map
     assert_array_equal(copy.world.ground.height_map.array(), 0.5 * HEIGHTS)
     assert scenario.to_text() == text
-    with pytest.raises(ScenarioError, match="files are not read for clients"):
+    with pytest.raises(ScenarioError, match="files are not read here"):
         scenario_from_text(text, files=False)
 
 

@@ -73,11 +73,12 @@ def test_metadata_describes_arrays_with_their_fields_and_options(sim: Any) -> No
     programs = list(sim.engine.programs.values())
     trees = {tree["name"]: tree for tree in fleet_trees(programs, sim.snapshot().layout)}
     assert trees["drone"]["arrays"] == []
-    scan, detections, truth = trees["red"]["arrays"]
+    scan, _, detections, truth, pose = trees["red"]["arrays"]
     assert (scan["name"], scan["shape"], scan["sensor"], scan["unit"]) == ("lidar.ranges", [24], "lidar", "m")
     assert (scan["options"]["beams"], scan["options"]["fov_deg"]) == (24.0, 270.0)
     assert [field["name"] for field in detections["fields"]][:3] == ["x", "y", "colour"]
-    assert truth["shape"] == [5, 4]
+    assert truth["shape"] == [5, 4] and pose["shape"] == [7]
+    assert [field["name"] for field in pose["fields"]] == ["x", "y", "z", "qx", "qy", "qz", "qw"]
 
 
 def test_columns_with_a_rate_of_their_own_are_sent_less_often() -> None:

@@ -387,9 +387,9 @@ def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monke
         (lambda tree: tree["mailbox"].update(junk=[]), "mailbox: unknown field 'junk'"),
         (
             lambda tree: tree.update(lost_targets=[str(k) for k in range(10_001)]),
-            "lost_targets has 10001 entries, more than 10000",
+            "lost_targets: has 10001 entries, more than 10000",
         ),
-        (lambda tree: tree["events"].update(kept=[event] * 10_001), "events.kept has 10001 entries, more than 10000"),
+        (lambda tree: tree["events"].update(kept=[event] * 10_001), "events.kept: has 10001 entries, more than 10000"),
         (lambda tree: tree.update(failure=[[]] * 99_999), "more than 99,999 values"),
     ):
         tree = unpack(saved)

@@ -34,7 +34,7 @@ BUILDING = (
     "paddock.engine.build.arrival",
     "paddock.engine.mission.run.build_program",
     "paddock.engine.mission.run.setup_of",
-    "paddock.engine.engine.load",
+    "paddock.engine.run_parts.load",
     "paddock.world.archive._Cursor",
 )
 

@@ -5,15 +5,28 @@ from pathlib import Path
 
 import pytest
 
+import paddock
 from paddock.errors import PaddockError
-from paddock.scenario import ScenarioProblem, load_scenario, located
+from paddock.scenario import Scenario, ScenarioProblem, load_scenario, located
 from paddock.scenario.serve import ClientLimits
+from paddock.serve.link import operate
+from paddock.serve.live import LiveSource
 from paddock.serve.operations.world import shown_text
 from paddock.serve.protection.checker import MOST_TEXT, Checker, CheckTurns, problems_of, read
 from paddock.serve.protection.trust import installed_names
 
 KNOWN = installed_names()
 LIMITS = ClientLimits(vehicles=20_000_000, memory=1000.0)
+
+
+def test_the_ignored_sections_of_a_loaded_scenario_are_named() -> None:
+    loaded = list[Scenario]()
+    with paddock.load({"vehicles": []}) as sim:
+        source = LiveSource(sim, director=loaded.append)
+        text = "vehicles: [{name: a, model: quad}]\nsitl: {pilots: [{vehicles: a}]}\nserve: {web: 0}\n"
+        assert operate(source, "switch_scenario", "eve", {"text": text}) == ["serve", "sitl"]
+        assert operate(source, "switch_scenario", "eve", {"text": "vehicles: []\n"}) == []
+    assert [scenario.sitl for scenario in loaded] == [None, None]
 
 
 def places(text: str) -> list[tuple[int, int]]:
@@ -34,6 +47,8 @@ def places(text: str) -> list[tuple[int, int]]:
         ("vehicles:\n- {model: quad, pose: [0, 0, -5, 0]}\n", 2, 23, "at or above the ground"),
         ("vehicles:\n- {model: point, pose: [1.e+9, 0, 0]}\n", 2, 24, "within 1e+07 m"),
         ("world: {mu: -1}\nvehicles: []\n", 1, 13, "mu"),
+        (f"vehicles: [{{name: {'x' * 5000}, model: quad}}]\n", 1, 19, "name must be text of at most 200 characters"),
+        (f"name: {'x' * 5000}\nvehicles: []\n", 1, 7, "name must be text of at most 200 characters"),
     ],
 )
 def test_one_problem(text: str, line: int, column: int, message: str) -> None:

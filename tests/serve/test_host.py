@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -153,6 +154,56 @@ def test_a_killed_hub_is_replaced_on_the_same_port_and_the_run_continues(
     assert eventually(lambda: _answers(host))
     assert sim.tick > tick
     assert log == ["the hub process ended with code -9; restarting it"]
+
+
+def test_a_spare_process_becomes_the_hub_at_once(
+    served: tuple[paddock.Simulation, Host, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has been started and has imported the endpoints: on a busy machine that takes seconds."""
+    _, host, _ = served
+    monkeypatch.setattr("paddock.serve.host.SPARE_AFTER", 0.0)
+    assert eventually(lambda: host._spare is not None)
+    spare, first = host._spare, host.hub_pid
+    assert spare is not None and spare.waits
+    os.kill(first, signal.SIGKILL)
+    assert eventually(lambda: host.hub_pid != first)
+    assert host.hub_pid == spare.process.pid
+    assert eventually(lambda: _answers(host))
+    assert eventually(lambda: host._spare is not None)
+    second, other = host.hub_pid, host._spare
+    assert other is not None
+    os.kill(other.process.pid, signal.SIGKILL)  # one that has died is of no use
+    assert eventually(lambda: not other.waits)
+    os.kill(second, signal.SIGKILL)
+    assert eventually(lambda: host.hub_pid not in (second, other.process.pid))
+    assert eventually(lambda: _answers(host))
+    assert eventually(lambda: host._spare is not None)
+    last = host._spare
+    host.close()
+    assert last is not None and not last.waits
+
+
+SERVED = """
+import sys, time, paddock
+sim = paddock.load({"vehicles": [{"name": "dots", "model": "point", "count": 200, "spawn": {"grid": {"spacing": 3}}}]})
+host = paddock.share(sim, metrics={"port": 0}, web={"port": 0}, stream={"port": 0})
+print(host._ring.name, host.hub_pid, flush=True)
+sim.run()
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/shm").exists(), reason="where shared memory cannot be listed")
+def test_nothing_remains_of_a_simulation_that_was_killed() -> None:
+    """Its hub removes the shared memory and ends, though no other simulation starts and cleans up."""
+    child = subprocess.Popen([sys.executable, "-c", SERVED], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    name, hub = child.stdout.readline().split()
+    segments = [path for path in Path("/dev/shm").iterdir() if path.name.split(".")[:2] == ["paddock", name]]
+    assert len(segments) == 2
+    child.kill()
+    assert eventually(lambda: not thread_times(int(hub)))
+    assert not any(path.exists() for path in segments)
+    child.communicate()
 
 
 def test_a_hub_that_hangs_is_replaced(

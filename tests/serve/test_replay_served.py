@@ -139,6 +139,10 @@ def test_series_and_events_do_not_depend_on_the_position(served: tuple[Player, H
     assert series["values"][0] == history["x"][:, 0].tolist()
     assert series["values"][1][0] == pytest.approx(10.0)  # m/s, from the pose
     assert set(series["values"][2]) == {None}
+    part = {"target": "red", "columns": ["x"], "start": series["times"][50], "end": series["times"][60]}
+    piece = operate(host.source, "series", "ann", part)()
+    assert (piece["times"], piece["values"][0]) == (series["times"][50:60], series["values"][0][50:60])
+    assert operate(host.source, "series", "ann", {**part, "start": 1e6, "end": None})() == {"times": [], "values": [[]]}
     tree = operate(host.source, "metadata", "ann", {})
     assert [(e.tick, e.kind) for e in tree["recording"]["events"]] == [(e.tick, e.kind) for e in events]
     with paddock.load({"vehicles": [CAR]}) as sim, pytest.raises(PaddockError, match="only a recording has series"):

@@ -31,6 +31,21 @@ def circle(radius: float = 30.0, width: float = 4.0, shuffled: int | None = None
     return track.from_cones(cones[order], colours[order], (radius, 0.0, 0.5 * np.pi), "circle")
 
 
+@pytest.mark.parametrize(
+    "extra", [(18, 0.35), (22, 0.35), (18, 1.5), (22, 1.9), (18, 0.35, 22, 0.35), (18, 0.35, 18, -0.35)]
+)
+def test_extra_cones_of_a_start_line_do_not_bend_a_circle(extra: tuple[float, ...]) -> None:
+    """36 cones on each side of a circle of 20 m, and others on the same circles: radius, m along it."""
+    more = [(r * np.cos(along / r), r * np.sin(along / r)) for r, along in zip(extra[::2], extra[1::2], strict=True)]
+    cones = np.concatenate([ring(18.0, 36), ring(22.0, 36), more])
+    colours = [*["blue"] * 36, *["yellow"] * 36, *["big_orange"] * len(more)]
+    t = track.from_cones(cones, colours, (20.0, 0.0, 0.5 * np.pi))
+    assert len(t.cones) == 72 + len(more)
+    radii = 1.0 / np.abs(t.curvature)
+    assert radii.min() > 19.2 and radii.max() < 20.9  # 19.4 to 20.5 m without them
+    np.testing.assert_allclose(np.hypot(*t.centre.T), 20.0, atol=0.01)
+
+
 def test_a_circle_has_the_numbers_of_a_circle() -> None:
     t = circle()
     assert t.closed and t.name == "circle" and len(t.gates) == 3

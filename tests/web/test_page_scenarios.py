@@ -119,6 +119,23 @@ def events(window: Any) -> Any:
     return window.ask("window.paddock.store.source.value.events.value.map(({kind, tick, time}) => [kind, tick, time])")
 
 
+def test_an_opened_recording_has_its_units_and_one_play_button(serve: Any, open_page: Any, tmp_path: Path) -> None:
+    """The server runs a rover: it has no car whose units could be used."""
+    file = tmp_path / "car.mcap"
+    car = {"name": "red", "model": "car.bicycle", "preset": "sedan", "speed": 10, "sensors": ["imu"]}
+    with paddock.load({"clock": {"rate": RATE}, "vehicles": [car]}) as sim, Recorder(sim, file, rate=20):
+        sim.step(RATE)
+    window = open_page(serve(LIVE, running=True).url).ready()
+    opened(window, file)
+    window.page.get_by_role("button", name=re.compile("^red")).first.click()
+    inspector = window.page.locator(".side.right .value-row")
+    for name, unit in (("wheel_speed", "rad/s"), ("steer", "rad"), ("ax", "m/s²"), ("qw", "")):
+        row = inspector.filter(has=window.page.locator(".name", has_text=re.compile(f"^{name} *$"))).first
+        window.until(lambda row=row, unit=unit: row.locator(".unit").inner_text() == unit)
+    play = window.page.get_by_role("button", name=re.compile("^(Play|Pause)$"))
+    window.until(lambda: play.count() == 1)
+
+
 def plotted_x(window: Any, count: int) -> list[str]:
     """The lines of the plot of x, as downloaded, once there are so many."""
     window.page.get_by_role("button", name=re.compile("^red")).first.click()

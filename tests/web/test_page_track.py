@@ -45,6 +45,39 @@ def test_readings_of_the_selected_car_are_drawn(serve: Any, open_page: Any) -> N
     window.until(lambda: window.ask("({...paddock.stage.sensed})") == {**expected, "points": 0, "truth": visible})
 
 
+READINGS = """(() => {
+  const sample = paddock.store.source.value.sample(performance.now());
+  const cones = paddock.readings(sample.from.time + (sample.to.time - sample.from.time) * sample.mix)
+    .filter(({ sensor }) => sensor.kind === "cones");
+  return cones.map(({ time, pose, values }) => [sample.to.time - sample.from.time, time, [...pose], [...values[1]]]);
+})()"""
+
+
+def test_detections_of_a_moving_car_are_drawn_where_the_cones_are(serve: Any, open_page: Any) -> None:
+    """The page receives four frames per second of a car that turns at 14 m/s: 3.5 m and 24 degrees apart."""
+    corner = {"model": "car.kinematic", "speed": 14, "commands": {"steer": 0.18, "throttle": 0.13}, "name": "car"}
+    seeing = {"cones": {"delay": 0.1, "occlusion": 0, "fov_deg": 360, "range_max": 60}}
+    served = serve({**SCENARIO, "vehicles": [{"id": 1, **corner, "sensors": [seeing]}]}, running=True)
+    cones = np.array(served.sim.world.track.cones)[:, :2]
+    window = open_page(served.url).ready()
+    window.ask("paddock.setRate(4)")
+    window.ask("paddock.store.select([1])")
+    shown: dict[float, Any] = {}
+
+    def collected() -> bool:
+        shown.update({time: (gap, pose, truth) for gap, time, pose, truth in window.ask(READINGS) if gap > 0.2})
+        return len(shown) >= 8
+
+    window.until(collected)
+    for _, pose, truth in shown.values():
+        rows = np.array(truth, float).reshape(-1, 4)
+        x, y = rows[np.isfinite(rows[:, 0]), :2].T
+        yaw = 2.0 * np.arctan2(pose[5], pose[6])
+        drawn = np.stack([pose[0] + cos(yaw) * x - sin(yaw) * y, pose[1] + sin(yaw) * x + cos(yaw) * y], axis=1)
+        assert len(drawn) >= 3
+        assert np.linalg.norm(drawn[:, None] - cones, axis=2).min(axis=1).max() < 0.01
+
+
 @pytest.mark.slow
 def test_a_cone_is_placed_and_removed_and_the_file_has_all_cones(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO)

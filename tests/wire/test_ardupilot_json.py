@@ -204,6 +204,23 @@ def test_states_round_trip(
     assert decoded._replace(attitude=attitude, airspeed=airspeed, ranges=tuple(ranges)) == state
 
 
+def test_a_place_on_earth_stands_for_the_position() -> None:
+    """As ArduPilot reads it: `latitude`, `longitude` and `altitude` together, before `position`; one alone does not."""
+    home = (-35.363261800, 149.165230001, 584.25)
+    line = encode_state(REST._replace(position=None, place=home, no_lockstep=True))
+    assert b'"latitude":-35.3632618,"longitude":149.165230001,"altitude":584.25,"velocity"' in line
+    state = decode_state(line)
+    assert (state.place, state.position, state.no_lockstep) == (home, None, True)
+    both = decode_state(line.replace(b'"velocity"', b'"position":[1,2,3],"velocity"'))
+    assert (both.place, both.position) == (home, (1.0, 2.0, 3.0))
+    with pytest.raises(WireError, match="position must be a list of 3 numbers"):
+        decode_state(line.replace(b'"altitude"', b'"height"'))
+    with pytest.raises(WireError, match="longitude must be a number"):
+        decode_state(line.replace(b"149.165230001", b'"x"'))
+    with pytest.raises(InvalidValueError, match="neither position nor place"):
+        encode_state(REST._replace(position=None))
+
+
 @given(st.integers(-(10**15), 10**15))
 def test_numbers_with_nine_decimals_are_exact_and_as_short_as_python_writes_them(billionths: int) -> None:
     value = billionths / 1e9

@@ -193,7 +193,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(TrackFileError, match=r"latin.csv:2:3: not UTF-8 text"):
         read_track(tmp_path / "latin.csv")
     (tmp_path / "large.csv").write_bytes(b"#" * (4 << 20) + b"\n")
-    with pytest.raises(TrackFileError, match="at most 4 MB"):
+    with pytest.raises(TrackFileError, match="it has more than 4 MiB"):
         read_track(tmp_path / "large.csv")
 
 

@@ -217,7 +217,7 @@ class BuiltInAutopilot(Autopilot):
         return self.state.outbox
 
     def replace_target(self, target: GuidedTarget) -> None:
-        """Set the target of GUIDED; its number tells the mode that it is new."""
+        """Set the target of GUIDED; by its number the mode sees that it is new."""
         self.guided = replace(target, number=self.guided.number + 1)
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from paddock.autopilot.control.plane import FIRST_SERVO, PlaneMemory, TecsMemory
 from paddock.autopilot.telemetry import SIMULATED_EPOCH_US, Landed, PictureTaken, Severity
 from paddock.errors import PaddockError
+from paddock.files import open_file
 from paddock.wire.dataflash import RecordGroup, header, record, start_time
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class OnboardLog:
         """Return when each log starts, s since 1970; one second more for another start in the same second."""
         by_date: dict[int, Path] = {}
         for path in self.files():
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 date = (SIMULATED_EPOCH_US + start_time(file.read(FIRST))) // 1_000_000
             while date in by_date:
                 date += 1

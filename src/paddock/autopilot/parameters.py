@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.files import read_file
 
 
 class ParamKind(IntEnum):
@@ -175,7 +176,7 @@ class AutopilotParameters:
         if source is None or not source.exists():
             return []
         try:
-            values = json.loads(source.read_text())
+            values = json.loads(read_file(source))
         except (OSError, ValueError) as error:
             raise PaddockError(f"{source}: cannot read parameters: {error}") from error
         if not isinstance(values, dict):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import cos, isfinite, radians, sin
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
@@ -22,12 +22,14 @@ from paddock.errors import InvalidValueError, PaddockError, unknown_name
 
 if TYPE_CHECKING:
     from paddock.cli.progress import Notices
-    from paddock.scenario import Serve
+    from paddock.scenario import Scenario, Serve
     from paddock.serve.host import Host, Source
 
 PORT = 8000  # default port of the page
 PAGE = "web"  # name of the page's endpoint
 SEED_END = 2**64
+MOST_WIND = 100.0  # m/s
+GRASS = 0.03  # m, roughness length of the profile of `--wind`
 
 
 def free_port(bind: str, preferred: int = PORT) -> int:
@@ -168,6 +170,9 @@ class RunOptions:
     record_rate: float | None = None
     "Samples per simulated second in the recording; default: 30."
 
+    wind: str | None = None
+    "Wind SPEED,DIRECTION: m/s at 10 m, and degrees from north from where it blows, e.g. 12,270; less near the ground."
+
     report: str | None = None
     "Write a report of the race (section rules) or radio to this folder; records to run.mcap there without --record."
 
@@ -195,6 +200,22 @@ class RunOptions:
                 checked_pace(self.pace)
             except InvalidValueError as error:
                 raise InvalidValueError(f"--{error}") from None
+
+
+def windy(scenario: Scenario, text: str) -> Scenario:
+    """Return a scenario with the wind of `--wind SPEED,DIRECTION`; its profile is the scenario's, or that of grass."""
+    from paddock.scenario.scenario import WindProfileSection
+
+    try:
+        speed, direction = map(float, text.split(","))
+    except ValueError:
+        raise InvalidValueError(f"--wind takes SPEED,DIRECTION, e.g. 12,270 (m/s, degrees), not {text!r}") from None
+    if not (0.0 <= speed <= MOST_WIND and isfinite(direction)):
+        raise InvalidValueError(f"--wind takes 0 to {MOST_WIND:g} m/s and a finite direction, not {text!r}")
+    towards = radians(direction + 180.0)
+    wind = (speed * sin(towards), speed * cos(towards), scenario.world.wind[2])
+    profile = scenario.world.wind_profile or WindProfileSection(roughness=GRASS)
+    return scenario.with_world(scenario.world.model_copy(update={"wind": wind, "wind_profile": profile}))
 
 
 TOKEN = "PADDOCK_TOKEN"  # environment variable for --token: not visible to other users in the process list

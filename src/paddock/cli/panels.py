@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from paddock.world.snapshot import Snapshot
 
 BAR = "bold #101418 on #58c4ff"
+INDENT = 4  # of the continuation of a long line
 TITLE, FAINT, STRONG, FRAME = "bold #58c4ff", "#8a94a0", "bold", "#4a5562"
 BLOCKS = " ▏▎▍▌▋▊▉█"
 OUT = 5  # status of a car that did not finish
@@ -201,10 +202,29 @@ def event_lines(count: int, latest: Sequence[tuple[str, Event]], width: int) -> 
     lines = [Text(f"events {count:,}", style=TITLE)]
     for when, event in reversed(latest):
         line = Text(f"{when} ", style=FAINT).append(f"{event.kind} ", style="#ffb03b")
-        lines.append(line.append(f"{event.subject} ", style=STRONG).append(shown_text(event.detail), style=FAINT))
+        line.append(f"{event.subject} ", style=STRONG).append(shown_text(event.detail), style=FAINT)
+        lines += wrapped(line, width)
     if len(lines) == 1:
         lines.append(Text("none", style=FAINT))
     return [fitted(line, width) for line in lines]
+
+
+def wrapped(line: Text, width: int) -> list[Text]:
+    """Break a line at spaces where it does not fit; the rest is indented."""
+    text, ends, start, room = line.plain, list[int](), 0, max(width, 2 * INDENT)
+    while len(text) - start > room:
+        space = text.rfind(" ", start + room // 2, start + room + 1) + 1
+        start = space or start + room
+        ends.append(start)
+        room = max(width, 2 * INDENT) - INDENT
+    first, *rest = line.divide(ends)
+    return [first, *(Text(" " * INDENT).append_text(more) for more in rest)]
+
+
+def launch_lines(host: SitlHost, width: int, most: int) -> list[Text]:
+    """Return the commands that start the autopilots that are not connected, whole, as far as rows are left."""
+    lines = [part for hint in host.waiting_hints() for part in wrapped(Text(hint, style=STRONG), width)]
+    return [fitted(line, width) for line in lines[:most]]
 
 
 def framed(picture: Sequence[Text], plan: Braille) -> list[Text]:

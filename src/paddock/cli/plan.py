@@ -10,6 +10,7 @@ from paddock.cli.options import SEED_END, Flag, Whole
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 
 OBJECTIVES = ("total", "makespan")
+LONGEST = 1e6  # s
 
 
 @Parameter(name="*")
@@ -28,6 +29,10 @@ class PlanOptions:
 
     methods: str | None = None
     "Methods to compare, e.g. greedy,auction,routing."
+
+    time: str | None = None
+    "Time to search, e.g. 10s, for the methods local_search and routing. The plan names the steps that local_search \
+took: with them it is the same on every machine."
 
     seed: Whole = None
     "Random seed; overrides the scenario's."
@@ -64,6 +69,19 @@ class PlanOptions:
     "Print only a JSON object."
 
     @property
+    def seconds(self) -> float | None:
+        """The time to search, s."""
+        if self.time is None:
+            return None
+        try:
+            seconds = float(self.time.removesuffix("s"))
+        except ValueError:
+            seconds = 0.0
+        if not 0.0 < seconds <= LONGEST:
+            raise InvalidValueError(f"--time takes seconds in 0..{LONGEST:,.0f}, e.g. 10s, not {self.time!r}")
+        return seconds
+
+    @property
     def compares(self) -> bool:
         """Whether several methods are compared."""
         return self.compare or self.methods is not None
@@ -96,6 +114,8 @@ class PlanOptions:
         """Reject invalid values before anything is computed."""
         if self.objective is not None and self.objective not in OBJECTIVES:
             raise unknown_name("objective", self.objective, OBJECTIVES, "--objective")
+        if self.seconds is not None and self.compares:
+            raise PaddockError("--time applies to one method: leave out --compare and --methods")
         if self.seed is not None and not 0 <= self.seed < SEED_END:
             raise InvalidValueError(f"--seed must be in 0..2^64-1, not {self.seed}")
         fewest = 1 if self.import_tasks is None else 0  # generated tasks, beside those of a file

@@ -11,6 +11,7 @@ from paddock.cli.progress import COMPILING, bar, late_status
 from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
+from paddock.planning.solver.methods import find_method, method_names
 from paddock.planning.solver.problem import MissionSetup
 from paddock.planning.solver.routes import Plan
 from paddock.record.mission_report.document import compare, outcome_of, outcome_sentence, timed, warm_up
@@ -37,8 +38,29 @@ def mission_for(source: str | None, options: PlanOptions) -> Scenario:
     changes: dict[str, Any] = {} if options.objective is None else {"objective": options.objective}
     if options.method is not None and options.method != scenario.mission.method.name:
         changes["method"] = MethodChoice(name=options.method)
+    if options.seconds is not None:
+        changes["method"] = _timed(changes.get("method", scenario.mission.method), options.seconds)
     mission = scenario.mission.model_copy(update=changes)
     return scenario.model_copy(update={"mission": mission}) if changes else scenario
+
+
+def _timed(method: MethodChoice, seconds: float) -> MethodChoice:
+    """Return the choice of a method with a time to search (s)."""
+    clocked = find_method(method.name).clocked
+    if not clocked:
+        names = [name for name in method_names() if find_method(name).clocked]
+        raise PaddockError(f"--time: method {method.name!r} cannot stop after a time; valid: {', '.join(names)}")
+    return MethodChoice(name=method.name, options=dict(method.options) | {clocked: seconds})
+
+
+def _repeatable(scenario: Scenario, plan: Plan) -> Scenario:
+    """Return the scenario with the steps that a method took, instead of the time in which it took them."""
+    assert scenario.mission is not None
+    options, steps = dict(scenario.mission.method.options), plan.notes.get("steps")
+    if steps is None or not options.pop(find_method(plan.method).clocked, None):
+        return scenario
+    method = MethodChoice(name=plan.method, options=options | {"steps": steps})
+    return scenario.model_copy(update={"mission": scenario.mission.model_copy(update={"method": method})})
 
 
 def write_generated(scenario: Scenario, file: str | None) -> None:
@@ -162,6 +184,7 @@ def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> t
     if not options.compares and best.method == NEGOTIATED and setup.lost_link is not None:
         plan = _negotiated(scenario, plan)
     metrics, shown = foreseen(plan, apart=True), trials if options.compares else ()
+    scenario = scenario if options.compares else _repeatable(scenario, plan)
     return Findings(scenario, setup, plan, metrics, shown, parquet=options.parquet), best.seconds
 
 
@@ -246,7 +269,8 @@ def _print_tables(findings: Findings, output: Output) -> None:
     if near := closeness(findings.metrics, findings.setup):
         console.print(f"[dim]{escape(near)}[/]", soft_wrap=True)
     small = {"total": "minimum total distance", "makespan": "minimum makespan"}[plan.problem.objective]
-    how = f"method {plan.method}, {small}, seed {plan.problem.seed}; computed in {computing(output.seconds)}"
+    steps = f", {plan.notes['steps']:,} steps" if "steps" in plan.notes else ""
+    how = f"method {plan.method}{steps}, {small}, seed {plan.problem.seed}; computed in {computing(output.seconds)}"
     console.print(f"[dim]{escape(how)}[/]", soft_wrap=True)
     if output.missing:
         console.print(f"[yellow]no plots:[/] {escape(output.missing)}", soft_wrap=True)

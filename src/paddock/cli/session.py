@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from paddock.cli.options import RunOptions, Served, ServeOptions, serving
+from paddock.cli.options import RunOptions, Served, ServeOptions, serving, windy
 from paddock.cli.progress import COMPILING, Notices, bar, compiling
 from paddock.cli.summary import ShownRun, Tally, counted, summary_lines
 from paddock.errors import NotFiniteError, PaddockError, file_errors
@@ -41,6 +41,8 @@ def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | 
         raise PaddockError(f"--report is about a race or radio: {scenario.name} has no section `rules` or `radio`")
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
+    if options.wind is not None:
+        scenario = windy(scenario, options.wind)
     served = (serve or ServeOptions()).over(scenario.serve, page=not options.quiet)
     resumable = served is not None and not served.options.lock
     if options.paused and not resumable and (options.quiet or not sys.stdout.isatty()):
@@ -106,6 +108,8 @@ class Runs:
                 until = None if self.options.seconds is None else max(self.options.seconds, sim.time)
                 with suppress(NotFiniteError):
                     run(ShownRun(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots))
+            if autopilots is not None and live:
+                print("\n".join(autopilots.waiting_hints()), flush=True)
             numbers = tally.summary()
             state = sim.engine.world.state
             failure, discarded = state.failure, state.discarded
@@ -242,33 +246,53 @@ def _runner(options: RunOptions) -> tuple[Callable[[ShownRun], None], bool]:
     return run_live, True
 
 
+AUTOPILOT_EVENTS = ("connected", "lost", "timeout", "recovered", "rejected", "restarted")
+
+
+def print_autopilot_events(run: ShownRun, reported: int, file: IO[str]) -> int:
+    """Print the events of autopilots after the one with the number `reported`; return the number of the last event."""
+    if run.autopilots is None or run.sim.events.count == reported:
+        return reported
+    dt = run.sim.engine.world.clock.dt
+    for event in run.sim.events.since(reported):
+        if event.kind in AUTOPILOT_EVENTS:
+            print(f"t {event.tick * dt:10.3f} s  {event.subject}: {event.kind}: {event.detail}", file=file, flush=True)
+    return run.sim.events.count
+
+
 def _run_silently(run: ShownRun) -> None:
     """Run without output; show a progress bar on stderr if it is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
+    reported = run.sim.events.count
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task(run.sim.scenario.name, total=run.until)
 
         def beat() -> None:
+            nonlocal reported
             progress.update(task, completed=run.sim.time)
+            reported = print_autopilot_events(run, reported, progress.console.file)
             if run.interrupted():
                 run.sim.clock.stop()
 
         run.sim.run(run.until, heartbeat=beat)
+        print_autopilot_events(run, reported, progress.console.file)
 
 
 def _run_with_lines(run: ShownRun) -> None:
     """Print a line per second, for logs and pipes."""
     from paddock.cli.panels import print_autopilots
 
-    sim, tally, due = run.sim, run.tally, [time.perf_counter()]
+    sim, tally, due, reported = run.sim, run.tally, [time.perf_counter()], run.sim.events.count
     vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
     print(f"{sim.scenario.name}: {counted(vehicles, 'vehicle')}. {sim.scenario.description}", flush=True)
 
     def beat() -> None:
+        nonlocal reported
         if run.interrupted():
             sim.clock.stop()
+        reported = print_autopilot_events(run, reported, sys.stdout)
         if time.perf_counter() >= due[0]:
             due[0] += LINE_EVERY
             factor = (sim.tick - tally.first) * sim.engine.world.clock.dt / max(tally.wall, 1e-9)

@@ -81,7 +81,7 @@ def sitl(
     vehicles: Whole = None,
     type_: Annotated[str | None, Parameter(name="--type")] = None,
     ardupilot: Literal["copter", "copter-plus", "plane", "rover", "rover-skid"] | None = None,
-    px4: Literal["copter"] | None = None,
+    px4: Literal["copter", "plane"] | None = None,
     instances: Whole = None,
     first_instance: Whole = None,
     no_lockstep: Flag = False,
@@ -102,7 +102,7 @@ def sitl(
     ardupilot
         Instead of a scenario: physics for ArduPilot: copter (X), copter-plus, plane, rover or rover-skid.
     px4
-        Instead of a scenario: physics for PX4.
+        Instead of a scenario: physics for PX4: copter or plane.
     instances
         Number of external autopilots; default: 1.
     first_instance
@@ -121,26 +121,18 @@ def sitl(
     if no_lockstep and not ardupilot:
         raise PaddockError("--no-lockstep requires --ardupilot; PX4 reports whether it was built for lockstep")
     from paddock.cli.session import run_scenario
+    from paddock.sitl.ardupilot_frames import find_frame
 
     section = (autopilots or SitlOptions()).section()
     if scenario is not None:
         chosen = _overridden(scenario, section)
     elif ardupilot or px4:
-        chosen = _external(ardupilot, 1 if instances is None else instances, first_instance or 0, no_lockstep, section)
+        kind, craft = ("px4", px4) if px4 else ("ardupilot", find_frame(ardupilot or "").craft)
+        pilot = ({"frame": ardupilot} if ardupilot else {}) | ({"lockstep": False} if no_lockstep else {})
+        chosen = _generated(craft, 1 if instances is None else instances, kind, first_instance or 0, pilot, section)
     else:
         chosen = _generated(type_ or "rover", 1 if vehicles is None else vehicles, "builtin", 0, {}, section)
     return run_scenario(chosen, options or RunOptions(), serve)
-
-
-def _external(
-    ardupilot: str | None, count: int, first: int, no_lockstep: bool, section: Mapping[str, Any]
-) -> "Scenario":
-    """Return a scenario of vehicles for ArduPilot, or for PX4; `section` are settings of its `sitl` section."""
-    from paddock.sitl.ardupilot_frames import find_frame
-
-    pilot = ({"frame": ardupilot} if ardupilot else {}) | ({"lockstep": False} if no_lockstep else {})
-    kind = "ardupilot" if ardupilot else "px4"
-    return _generated(find_frame(ardupilot or "copter").craft, count, kind, first, pilot, section)
 
 
 def _generated(

@@ -69,6 +69,7 @@ NARROW = 64  # terminals narrower than this show no map
 SIDE, AUTOPILOTS_SIDE = 42, 48  # minimum width of the column beside the map, without and with autopilots
 AROUND = 3  # rows of header, status and footer
 LEFT = 7  # rows reserved for fleets and events
+LEAST_ROWS = 8  # rows that the commands of real autopilots leave to the rest
 
 
 class LiveView:
@@ -188,6 +189,8 @@ class RunView(LiveView):
         self.meter.read()
         width, height = self.console.size
         rows = max(height - AROUND, 1)
+        launch = [] if host is None else panels.launch_lines(host, width, max(rows - LEAST_ROWS, 0))
+        rows -= len(launch)
         side = width if width < NARROW else min(max(SIDE if host is None else AUTOPILOTS_SIDE, width * 2 // 5), 54)
         stages, autopilots = [*panels.stage_lines(self.meter, side), Text("")], list[Text]()
         if host is not None:
@@ -203,6 +206,8 @@ class RunView(LiveView):
         column = [*self._fleets, Text(""), *autopilots, *stages, *events]
         body = column if width < NARROW else panels.beside(self._picture, column, width - side)
         line = panels.status(sim, self.tally, self.meter, width)
+        blank = [Text("")] * max(rows - len(body), 0) if launch else []
+        body = [*body[:rows], *blank, *launch]
         drawn = self.screen(sim.scenario.description, "running", line, body, {"s": "step", "r": "reset"})
         cost = time.perf_counter() - started  # rich needs about the same time again
         self._next_draw = started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0

@@ -2,6 +2,10 @@
 
 Entries never change, so stale code is never used: after an edit the key differs and a new entry is compiled. A lock per
 entry makes processes that need the same kernel compile it once. Entries that were not used for long are removed.
+
+Machine code is as private as the programs that run it: the folder and its files belong to the user, or to root, and no
+one else can write them. A file begins with a digest of its name and content. One that does not match is not read any
+further, and its code is compiled again.
 """
 
 import atexit
@@ -47,6 +51,8 @@ SETTINGS = (
     "SLP_VECTORIZE",
 )
 """Settings of Numba that change the machine code; docs/architecture.md lists them."""
+WRITABLE_BY_OTHERS = 0o022
+SEAL_BYTES = 16
 CALLEES = "callees"
 """The folder of code that kernels share (`numba_extensions.py`): files instead of folders."""
 USED = "used"
@@ -55,16 +61,20 @@ SWEPT_EVERY = 86400.0
 """Time between two removals of old entries (s), over all processes."""
 
 
+class DamagedError(Exception):
+    """A file of the cache is not what was written."""
+
+
 @cache
 def cache_root() -> Path:
     """Return the user's cache folder ($PADDOCK_CACHE overrides it), or one for temporary files if that is read-only."""
     user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
     shared = Path(tempfile.gettempdir()) / f"paddock-kernels-{user}"
     with suppress(OSError, RuntimeError):  # RuntimeError: the user has no home folder
-        if _writable(root := _preferred_root(), 0o777):
+        if _usable(root := _preferred_root()):
             return root
     with suppress(OSError):  # the same in every run, unless it belongs to another user, who could change the code
-        if _writable(shared, 0o700) and (not hasattr(os, "getuid") or shared.lstat().st_uid == os.getuid()):
+        if _usable(shared):
             return shared
     folder = tempfile.mkdtemp(prefix="paddock-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -78,9 +88,53 @@ def is_lasting(root: Path) -> bool:
     return False
 
 
-def _writable(folder: Path, mode: int) -> bool:
-    folder.mkdir(mode, parents=True, exist_ok=True)
-    return not folder.is_symlink() and os.access(folder, os.W_OK)
+def _usable(folder: Path) -> bool:
+    """Return whether this user can write to a folder, which is created, and no one else."""
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    if folder.is_symlink() or not os.access(folder, os.W_OK):
+        return False
+    about = folder.stat()
+    if hasattr(os, "getuid") and about.st_uid == os.getuid() and about.st_mode & WRITABLE_BY_OTHERS:
+        folder.chmod(about.st_mode & ~WRITABLE_BY_OTHERS & 0o7777)
+    return _is_private(folder.stat())
+
+
+def _is_private(about: os.stat_result) -> bool:
+    """Return whether a file belongs to this user or to root, and no one else can write it."""
+    owned = not hasattr(os, "getuid") or about.st_uid in (0, os.getuid())
+    return owned and (os.name == "nt" or not about.st_mode & WRITABLE_BY_OTHERS)
+
+
+def write_sealed(path: Path, content: bytes) -> None:
+    """Write a file of the cache in one step, under a digest of its name and content."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")  # with mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_seal(path, content))
+            file.write(content)
+        os.replace(draft, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+def read_sealed(path: Path) -> bytes:
+    """Return the content of a file of the cache; DamagedError unless it is what was written, by this user."""
+    with path.open("rb") as file:
+        if not _is_private(os.fstat(file.fileno())):
+            raise DamagedError(f"{path} can be written by other users")
+        data = file.read()
+    seal, content = data[:SEAL_BYTES], data[SEAL_BYTES:]
+    if seal != _seal(path, content):
+        raise DamagedError(f"{path} is damaged")
+    return content
+
+
+def _seal(path: Path, content: bytes) -> bytes:
+    digest = xxhash.xxh3_128(path.name.encode() + b"\0")
+    digest.update(content)
+    return digest.digest()
 
 
 def _preferred_root() -> Path:
@@ -190,20 +244,23 @@ class _Files:
 
     def select(self, types: Any) -> None:
         """Keep the machine code for arguments of these types apart from that for other named tuple classes."""
+        from paddock.compute.numba_extensions import SealedFiles  # Numba is imported late
+
         lines = [
             line for tuple_class in argument_classes(getattr(types, "args", types)) for line in described(tuple_class)
         ]
         digest = xxhash.xxh3_64("\0".join(lines).encode()).hexdigest()
         name = self._store._impl.filename_base + (f"-{digest}" if lines else "")
         kept = self._store._cache_file
-        self._store._cache_file = type(kept)(self._store.cache_path, name, kept._source_stamp)
+        self._store._cache_file = SealedFiles(self._store.cache_path, name, kept._source_stamp)
 
     def _load_if_valid(self, *what: Any) -> Any:
         """Return the machine code, or None if there is none or its file is damaged: then it is compiled."""
         try:
             return self._load(*what)
         except Exception:
-            self._store.flush()
+            with suppress(OSError):
+                self._store.flush()
             return None
 
 

@@ -20,7 +20,6 @@ import operator
 import os
 import pickle
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,18 +28,19 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import xxhash
 import zstandard
 from numba.core import cgutils, codegen, compiler, serialize, targetconfig, types
-from numba.core.caching import NullCache
+from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.core.environment import Environment
 from numba.core.types.functions import BaseFunction
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, models, register_model
 
-from paddock.compute.cache import CALLEES, argument_classes, cache_root, toolchain
+from paddock.compute.cache import CALLEES, argument_classes, cache_root, read_sealed, toolchain, write_sealed
 from paddock.compute.twin import described
 
 LIBRARY: Any = codegen.JITCodeLibrary
 COMPILER: Any = compiler.Compiler
 NULL_CACHE: Any = NullCache
+INDEXED_FILES: Any = IndexDataCacheFile
 KEPT = (
     *("native", "modname", "qualname", "unique_name", "doc", "restype", "args", "kws", "argtypes", "inline", "noalias"),
     *("mangled_name", "env_name", "abi_tags", "uid"),
@@ -101,8 +101,7 @@ class CalleeFiles(NULL_CACHE):  # type: ignore[misc]
         if path is None:
             return None
         with suppress(Exception):  # missing, or damaged: it is compiled
-            packed = path.read_bytes()
-            result = _unpacked(pickle.loads(zstandard.decompress(packed)), target)
+            result = _unpacked(pickle.loads(zstandard.decompress(read_sealed(path))), target)
             os.utime(path)  # the least recently used files are removed first
             return result
         return None
@@ -117,10 +116,7 @@ class CalleeFiles(NULL_CACHE):  # type: ignore[misc]
         with suppress(OSError, pickle.PicklingError):
             packed = zstandard.compress(serialize.dumps(_packed(result)), 3)
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")
-            with os.fdopen(handle, "wb") as file:
-                file.write(packed)
-            os.replace(draft, path)
+            write_sealed(path, packed)
 
     def _path(self, types: Any) -> Path | None:
         """Return the file for arguments of some types; None if these are known to this process only."""
@@ -131,6 +127,26 @@ class CalleeFiles(NULL_CACHE):  # type: ignore[misc]
         lines = [line for tuple_class in argument_classes(kinds) for line in described(tuple_class)]
         digest = xxhash.xxh3_64("\0".join((text, *lines, *toolchain())).encode()).hexdigest()
         return cache_root() / CALLEES / f"{self._name}-{digest}"
+
+
+class SealedFiles(INDEXED_FILES):  # type: ignore[misc]
+    """The files of Numba's cache of one function: an index of signatures, and the machine code of each."""
+
+    def _load_index(self) -> Any:
+        try:
+            version, stamp, overloads = pickle.loads(read_sealed(Path(self._index_path)))
+        except FileNotFoundError:
+            return {}
+        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, overloads: Any) -> None:
+        write_sealed(Path(self._index_path), self._dump((self._version, self._source_stamp, overloads)))
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(read_sealed(Path(self._data_path(name))))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        write_sealed(Path(self._data_path(name)), self._dump(data))
 
 
 def _is_importable(tuple_class: type) -> bool:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from paddock.compute import arrays
 from paddock.compute.quaternion import rotate
 from paddock.compute.routine import routine
-from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE
+from paddock.errors import InvalidValueError
+from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, FRAME, SPHERE
 from paddock.world.columns import Column, Floats, column_index
 from paddock.world.parts import array, part, value
 from paddock.world.solids import BOX as BOX_SOLID
@@ -42,13 +43,14 @@ class BodyRow(NamedTuple):
     asleep: int = 26
     ground: int = 27  # height under the pose, normal x, y, z and friction factor; normal 0: the ground does not hold it
     mass_z: int = 32  # height of the centre of mass above the pose; x and the columns after it are of that centre
-    size: int = 33
+    rolling: int = 33  # arm of the load against rolling and spinning, m
+    size: int = 34
 
 
 ROW = BodyRow()
 HALF_ROW, CENTRE_ROW, SHAPE_ROW, GROUND_ROW = ROW.half, ROW.centre_x, ROW.shape, ROW.ground
-FRICTION_ROW, RESTITUTION_ROW, ASLEEP_ROW = ROW.friction, ROW.restitution, ROW.asleep
-LIGHTNESS_ROW, TURNING_ROW, MASS_ROW = ROW.lightness, ROW.turning, ROW.mass_z
+FRICTION_ROW, RESTITUTION_ROW, ROLLING_ROW = ROW.friction, ROW.restitution, ROW.rolling
+LIGHTNESS_ROW, TURNING_ROW, MASS_ROW, ASLEEP_ROW = ROW.lightness, ROW.turning, ROW.mass_z, ROW.asleep
 
 
 class LastContact(NamedTuple):
@@ -68,10 +70,29 @@ class LastContact(NamedTuple):
 
 @part
 class ContactState:
-    """The contacts that were reported. A touch depends only on the state of the bodies."""
+    """The contacts that were reported, and the impulses from which the solver starts.
+
+    A row of `touching` is a contact that presses, in ascending order of its ids: that of the first body, and that of
+    the second, -1 for the ground, -2 - k for obstacle k. Contacts of sleeping bodies stay as they were; so it is known
+    what rests on what.
+    """
 
     reported: NDArray[np.int64] = array("i8", 3, "pair")  # two ids (-2 - k: obstacle k), and the tick of the last touch
     total: int = value(0, low=0, high=2**53)  # contacts, not counting those with the ground
+    touching: NDArray[np.int64] = array("i8", "contact", 2, low=-(2**31), high=2**31 - 1)
+    points: Floats = array("f8", "contact", 4, 3, unit="m")  # in the axes of the first body
+    normal: Floats = array("f8", "contact", 4, unit="N s", low=0.0, high=1e9)  # of each point
+    friction: Floats = array("f8", "contact", 4, unit="N s", low=-1e9, high=1e9)  # on the second body; about the normal
+
+    def check(self, state: Any) -> None:
+        """Refuse contacts that are not in ascending order: compiled code searches them."""
+        if (np.diff(contact_keys(self.touching)) <= 0).any() or (self.touching[:, 0] < 0).any():
+            raise InvalidValueError("touching: contacts are not in ascending order of their ids")
+
+
+def contact_keys(touching: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the keys of contacts (n, 2), whole numbers in the order of both ids."""
+    return (touching[:, 0] << 32) + (touching[:, 1] + (1 << 31))
 
 
 CONTACT_NAMES = tuple(f"contact.{name}" for name in ("collided", *column_index(LastContact)))  # in snapshots
@@ -122,4 +143,5 @@ def bounds(table: Floats) -> Floats:
     half, shape = table[ROW.half : ROW.half + 3], table[ROW.shape]
     solid = np.sqrt((half * half).sum(axis=0))
     size = np.where(shape == SPHERE, half[0], np.where(shape == CAPSULE, np.maximum(half[0], half[1]), solid))
+    size = np.where(shape == FRAME, np.maximum(half[0], np.sqrt(2.0 * half[1] ** 2 + half[2] ** 2)), size)
     return np.asarray(size + np.sqrt(table[ROW.centre_x] ** 2 + (table[ROW.centre_z] + table[ROW.mass_z]) ** 2))

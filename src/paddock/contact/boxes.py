@@ -14,6 +14,7 @@ EDGES = 6  # the code of the first pair of edges; smaller ones are faces: 0 to 2
 TOUCH = 1e-2  # m: points within this distance of the touching plane belong to the contact
 FACE_FIRST = 1e-3  # m: an edge must be this much better than a face to give the normal
 POINTS = 4  # of one contact
+ALIKE = 1e-9  # m: two faces whose gaps differ by less touch alike
 
 
 class Solid(NamedTuple):
@@ -40,13 +41,13 @@ def extent(axis: Any, solid: Solid, rounded: bool) -> float:
     return total
 
 
-def write_axes(a: Solid, b: Solid, start: Any, move: Any, rounded: bool, out: Any) -> None:
-    """Write the axes to test, zeros where an axis is not needed; `rounded`: the second body is an upright cylinder."""
-    axes_a, axes_b = a.axes, b.axes
+def write_face_axes(a: Solid, b: Solid, start: Any, move: Any, rounded: bool, out: Any) -> None:
+    """Write the axes of the faces; zeros where one is not needed; `rounded`: the second body is an upright cylinder."""
+    axes_a = a.axes
     for k in range(3):
         for j in range(3):
             out[k, j] = axes_a[k, j]
-            out[3 + k, j] = axes_b[k, j]
+            out[3 + k, j] = b.axes[k, j]
     if rounded:  # in place of faces: from its centre line to the nearest point of the box, before and after the tick
         for which in range(2):
             x, y = 0.0, 0.0
@@ -62,6 +63,11 @@ def write_axes(a: Solid, b: Solid, start: Any, move: Any, rounded: bool, out: An
             out[3 + which, 0] = x / length if length > 1e-9 else 0.0
             out[3 + which, 1] = y / length if length > 1e-9 else 0.0
             out[3 + which, 2] = 0.0
+
+
+def write_edge_axes(a: Solid, b: Solid, rounded: bool, out: Any) -> None:
+    """Write the axes across an edge of each body; zeros where one is not needed."""
+    axes_a, axes_b = a.axes, b.axes
     for i in range(3):
         for j in range(3):
             row = EDGES + 3 * i + j
@@ -84,9 +90,13 @@ def first_touch(
     overlap at the beginning touch there, along the axis of least depth; `level`: neither can move up or down, so that
     a vertical one would not help. Writes the `normal`, first to second.
     """
-    write_axes(a, b, start, move, rounded, lines)
+    write_face_axes(a, b, start, move, rounded, lines)
     enter, leave, depth, touching, shallow = -1e30, 1e30, 1e30, NONE, NONE
     for row in range(EDGES + 9):
+        if enter > leave or enter > 1.0 or leave < 0.0:
+            return NONE, 0.0
+        if row == EDGES:
+            write_edge_axes(a, b, rounded, lines)
         axis = lines[row]
         if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
             continue
@@ -113,7 +123,33 @@ def first_touch(
     side = dot(start, lines[code]) + share * dot(move, lines[code])
     for j in range(3):
         normal[j] = lines[code, j] if side >= 0.0 else -lines[code, j]
+    if code < EDGES and not rounded:
+        level_faces(start, move, share, a, b, code, lines, normal)
     return code, share
+
+
+def level_faces(start: Any, move: Any, share: float, a: Solid, b: Solid, code: int, lines: Any, normal: Any) -> None:
+    """Turn the normal half way to that of the other body's nearest face, if both faces touch alike.
+
+    So a touch of two bodies that mirror each other does not depend on which of them is the first.
+    """
+    mate, most = 0, 0.0
+    for row in range(3 - 3 * (code // 3), 6 - 3 * (code // 3)):
+        if abs(dot(lines[row], normal)) > most:
+            mate, most = row, abs(dot(lines[row], normal))
+    gap, own = 0.0, 0.0
+    for row in (code, mate):
+        axis = lines[row]
+        apart = abs(dot(start, axis) + share * dot(move, axis))
+        gap, own = own, apart - extent(axis, a, False) - extent(axis, b, False)
+    if abs(gap - own) > ALIKE:
+        return
+    sign, length = (1.0 if dot(lines[mate], normal) > 0.0 else -1.0), 0.0
+    for j in range(3):
+        normal[j] += sign * lines[mate, j]
+        length += normal[j] * normal[j]
+    for j in range(3):
+        normal[j] /= sqrt(length)
 
 
 def clip(poly: Any, count: int, axis: Any, offset: float, out: Any) -> int:

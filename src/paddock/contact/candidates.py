@@ -12,7 +12,7 @@ with it: the number of contacts stays in proportion to the number of bodies howe
 """
 
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import empty, floor, int64, zeros
@@ -243,20 +243,30 @@ def crowd_search(
     return chosen_pairs(n, best, counts, firm[:, :touched])
 
 
-def chosen_of(
-    n: int, pairs: Any, position: Any, radius: Any, velocity: Any, dt: float, fixed: Solids, rows: Any
-) -> Any:
+class Bodies(NamedTuple):
+    """Positions (3, n), m, velocities (3, n), m/s, and radii (n,), m, of bodies; which are asleep or obstacles."""
+
+    position: Any
+    velocity: Any
+    radius: Any
+    still: Any
+
+
+def chosen_of(n: int, pairs: Any, b: Bodies, dt: float, fixed: Solids, rows: Any) -> Any:
     """Return those of the candidates (2, k) that may touch in this tick and that one of the two bodies chooses.
 
     The first `n` bodies move, the others are obstacles: `rows` of the table of solids. What counts is the box around
     an obstacle: the sphere around a long wall would choose it from far away.
     """
+    position, velocity, radius = b.position, b.velocity, b.radius
     best, gaps, counts = empty((n, CROWD), int64), empty((n, CROWD)), zeros(n, int64)
     firm, touched, sweep = empty((2, pairs.shape[1]), int64), 0, empty(n)
     for i in range(n):
         sweep[i] = dt * sqrt(velocity[0, i] ** 2 + velocity[1, i] ** 2 + velocity[2, i] ** 2)
     for c in range(pairs.shape[1]):
         i, j = pairs[0, c], pairs[1, c]
+        if b.still[i] and b.still[j]:
+            continue
         if j >= n:
             x, y, z = position[0, i], position[1, i], position[2, i]
             if not outside(x, y, z, fixed.table, rows[j - n], radius[i] + sweep[i]):
@@ -382,8 +392,11 @@ class CandidatePairs:
             return
         self.pairs = pairs
 
-    def chosen(self, position: Floats, velocity: Floats) -> Ints:
-        """Return the pairs that may touch in this tick, of the candidates or in a crowd of all, in ascending order."""
+    def chosen(self, position: Floats, velocity: Floats, still: NDArray[np.bool_]) -> Ints:
+        """Return the pairs that may touch in this tick, of the candidates or in a crowd of all, in ascending order.
+
+        Two bodies that are `still` do not.
+        """
         pairs: Ints
         if self.crowded:
             sweep = np.sqrt((velocity * velocity).sum(axis=0)) * self.dt
@@ -391,8 +404,8 @@ class CandidatePairs:
             cells = self._cells(position, self.radius + sweep)
             pairs = _crowd(self.moving, position, self.radius, sweep, *constants, *cells)
         else:
-            bodies = self.pairs, position, self.radius, velocity
-            pairs = _chosen(self.moving, *bodies, self.dt, self.fixed, self.rows)
+            bodies = Bodies(position, velocity, self.radius, still)
+            pairs = _chosen(self.moving, self.pairs, bodies, self.dt, self.fixed, self.rows)
         if pairs.shape[1] < 2:
             return pairs
         return np.ascontiguousarray(pairs[:, np.lexsort((pairs[1], pairs[0]))])

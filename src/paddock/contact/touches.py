@@ -22,7 +22,7 @@ from paddock.contact.bodies import (
     TURNING_ROW,
 )
 from paddock.contact.boxes import AXES, NONE, TOUCH, Solid, box_points, cylinder_points, dot, first_touch, keep_four
-from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER
+from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, FRAME
 
 ADVANCES = 24  # towards the first touch; each at least halves what is left in all but grazing passes
 CLOSE = 1e-9  # m: a gap that counts as a touch
@@ -316,6 +316,8 @@ def geometry(b: Any, dt: float) -> Geometry:
             half[i, j] = b[HALF_ROW + j, i]
         lies = 1 if half[i, 1] > half[i, 0] else 0
         radius[i], half_line = half[i, 0], 0.0
+        if b[SHAPE_ROW, i] == FRAME:
+            half[i, 0] = half[i, 1]
         if b[SHAPE_ROW, i] == CAPSULE:
             radius[i] = half[i, 2]
             half_line = half[i, lies] - radius[i]
@@ -333,7 +335,9 @@ def geometry(b: Any, dt: float) -> Geometry:
                 inertia[i, j, k] = total
         bound[i] = max(radius[i] + sqrt(dot(line[i], line[i])), 0.0)
         if b[SHAPE_ROW, i] >= BOX:
-            bound[i] = sqrt(half[i, 0] * half[i, 0] + half[i, 1] * half[i, 1] + half[i, 2] * half[i, 2])
+            bound[i] = sqrt(dot(half[i], half[i]))
+        elif b[SHAPE_ROW, i] == FRAME:
+            bound[i] = max(bound[i], sqrt(dot(half[i], half[i])))
     return Geometry(b, axes, half, centre, sweep, line, radius, inertia, bound)
 
 
@@ -349,7 +353,7 @@ def touch(a: int, c: int, g: Geometry, s: Scratch) -> tuple[int, float]:
         move[j] = sweep[c, j] - sweep[a, j]
         start[j] = centre[c, j] - centre[a, j] - move[j]
     shape_a, shape_c = g.table[SHAPE_ROW, a], g.table[SHAPE_ROW, c]
-    if shape_a >= BOX:
+    if shape_a >= BOX or (shape_a == FRAME and shape_c >= BOX):
         rounded = shape_c == CYLINDER
         level = g.table[LIGHTNESS_ROW + 1, a] == 0.0 and g.table[LIGHTNESS_ROW + 1, c] == 0.0
         at_a, at_c = s.small[6], s.small[7]

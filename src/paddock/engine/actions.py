@@ -5,7 +5,7 @@ Everything that changes a run from outside is an action: mailbox, log and record
 
 import heapq
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from math import isfinite
@@ -369,9 +369,9 @@ class Mailbox:
         """Queue an action for the first tick >= `tick`, but not in the past. Safe from any thread."""
         with self._lock:
             state = self._run.state
-            mailbox = state.mailbox
-            mailbox.sequence += 1
-            posted = Posted(max(tick, state.clock.tick), mailbox.sequence, action, source, checked_at, flown)
+            mailbox, now = state.mailbox, state.clock.tick
+            mailbox.sequence = number = mailbox.sequence + 1
+            posted = Posted(tick if tick > now else now, number, action, source, checked_at, flown)
             heapq.heappush(mailbox.queue, posted)
 
     @property
@@ -389,15 +389,13 @@ class Mailbox:
         queue = self._run.state.mailbox.queue
         return max(now, queue[0].tick) if queue else None
 
-    def due(self, now: int) -> Iterator[Posted]:
+    def due(self, now: int) -> list[Posted]:
         """Take the actions that are due at this tick, in order."""
+        queue, due = self._run.state.mailbox.queue, list[Posted]()
         with self._lock:
-            mailbox = self._run.state.mailbox
-            queue, last = mailbox.queue, mailbox.sequence
-        while queue and queue[0].tick <= now and queue[0].sequence <= last:  # a busy sender cannot stop time
-            with self._lock:
-                posted = heapq.heappop(queue)
-            yield posted
+            while queue and queue[0].tick <= now:
+                due.append(heapq.heappop(queue))
+        return due
 
     def clear(self) -> None:
         """Discard all actions."""

@@ -208,9 +208,6 @@ class Applier:
     def apply(self, posted: actions.Posted, prepared: PreparedSpawn | None = None) -> str:
         """Apply an action at this tick and log it; return the name of a spawned fleet, which may be `prepared`."""
         spawned, action = "", posted.action
-        waiting = self.world.state.mailbox.prepared
-        if waiting and prepared is None and (built := waiting.pop(posted.sequence, None)) is not None:
-            prepared = built if self.fleets.fits(built) else None  # a spawn builds them otherwise
         match action:
             case actions.CommandAction():
                 self._command(action, posted)
@@ -221,6 +218,9 @@ class Applier:
             case actions.PacketAction():
                 self.radio.post_packet(action)
             case _:
+                built = self.world.state.mailbox.prepared.pop(posted.sequence, None) if prepared is None else None
+                if built is not None and self.fleets.fits(built):  # a spawn builds them otherwise
+                    prepared = built
                 with self.rebuilding:
                     spawned = self._change_fleets(action, prepared)
         self.log.append(_at(posted, self.world.clock.tick))

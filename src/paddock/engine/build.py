@@ -57,13 +57,14 @@ from paddock.track.loading import declared_fleets, track_of, world_with_track
 from paddock.track.track import Track
 from paddock.vehicles.fmu.imported import open_fmu
 from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
-from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, over
+from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, model_names, over
 from paddock.world.columns import FARTHEST, Environment, Floats, checked, column_index, columns_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
 from paddock.world.parts import fresh
 from paddock.world.scenery import scenery_of
+from paddock.world.wind import VARYING_WIND, WIND_TABLE, VehicleWind, air_of
 from paddock.world.world import World
 
 MOST_PLACED = 1000  # maximum number of vehicles per fleet that a check places
@@ -92,7 +93,7 @@ def new_world(scenario: Scenario) -> Run:
     movable = [entry for declared in declared_fleets(scenario) for entry in declared.obstacles]
     if scenery is not None and movable:
         scenery = scenery.with_movable(movable)  # others share it; cones that are knocked over are removed from it
-    return Run(scenario.clock.rate, values, scenario.seed, scenery, track)
+    return Run(scenario.clock.rate, values, scenario.seed, scenery, track, air_of(scenario.world))
 
 
 def build_program(
@@ -113,11 +114,14 @@ def build_program(
     for name in entry.spread:
         if name not in column_index(model.parameters):
             filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", location("spread", name))
+        check_effect(model, name, location("spread", name))
     parameters = FleetParameters(fleet, model, values, varying)
     settings = _settings(world, scenario, entry, model, parameters, location)
     fleet.entry = json.dumps(settings.entry, sort_keys=True)
     fleet.fmu = None if chosen is None else fresh(FmuState)
     _add_tables(fleet, model, settings, scenario, entry)
+    if world.air is not None:
+        fleet.add_table(WIND_TABLE, VehicleWind)
     setup = _behaviour(scenario, entry, settings, location, world.track)
     key = entry.controller_key
     behaviour = None if setup is None else _at(location(key), FleetBehaviour, setup, model, fleet, varying)
@@ -135,6 +139,7 @@ class Arrival(NamedTuple):
     state: Floats  # (columns, count)
     inputs: dict[str, float]
     varied: dict[str, Floats]  # parameters that differ, (count,) each
+    wind: Floats | None  # (columns of VehicleWind, count), where each vehicle has a wind of its own
 
 
 def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: Location) -> Arrival:
@@ -160,7 +165,19 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, location: 
     inputs = checked_inputs(program.model, entry.commands, lambda name: location("commands", name))
     varied = _varied(program, entry, world.seed, streams)
     state = placed_states(program, poses, entry.speed, world, varied)
-    return Arrival(fleet.next_member, state, inputs, varied)
+    wind = None if world.air is None else _still_air(world, program, poses, varied)
+    return Arrival(fleet.next_member, state, inputs, varied, wind)
+
+
+def _still_air(world: World, program: FleetProgram, poses: Floats, varied: Mapping[str, Floats]) -> Floats:
+    """Return the winds (columns, count) of vehicles at poses (count, 4), before their first gust."""
+    model, wind = program.model, np.zeros((len(column_index(VehicleWind)), len(poses)))
+    if model.body is not None:
+        values = dict(zip(column_index(model.parameters), program.parameters.values.tolist(), strict=True))
+        with users_code():
+            wind[-1] = vectorised(model.body)(model.parameters(**(values | dict(varied)))).centre_z
+    wind[: len(VARYING_WIND)] = world.mean_wind(poses[:, 0], poses[:, 1], poses[:, 2] + wind[-1])
+    return wind
 
 
 def _staged(world: World, program: FleetProgram, entry: VehicleEntry, poses: Floats) -> Floats:
@@ -212,6 +229,8 @@ def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
         fleet.command[column_index(program.model.command)[name], rows] = value
     for k, name in enumerate(program.parameters.varying):
         fleet.tables[VARYING][k, rows] = arrived.varied[name]
+    if arrived.wind is not None:
+        fleet.tables[WIND_TABLE][:, rows] = arrived.wind
     try:
         program.admit(rows)
     except PaddockError:  # of an FMU that cannot start
@@ -256,6 +275,17 @@ def _by_column(entry: VehicleEntry) -> VehicleEntry:
     )
 
 
+def check_effect(model: VehicleModel, name: str, where: str) -> None:
+    """Refuse a parameter that a model has only because others, such as its other levels, have it."""
+    if name not in model.effective_parameters:
+        others = [
+            find_model(other) for other in model_names() if other.partition(".")[0] == model.name.partition(".")[0]
+        ]
+        effective = [other.name for other in others if name in other.effective_parameters]
+        able = f"; it has one on {', '.join(effective)}" if effective else ""
+        raise InvalidValueError(f"{where}: parameter {name!r} has no effect on {model.name}{able}")
+
+
 def parameter_values(model: VehicleModel, entry: VehicleEntry, location: Location) -> Floats:
     """Return the parameters of an entry: defaults of the model, its preset, and its own."""
     preset = load_preset(entry.model, entry.preset, location("preset"))
@@ -265,6 +295,7 @@ def parameter_values(model: VehicleModel, entry: VehicleEntry, location: Locatio
     what = f"parameter of {model.name}"
     for name, value in entry.parameters.items():
         filled(model.parameters, {**stand_ins, name: value}, what, location("parameters", name))
+        check_effect(model, name, location("parameters", name))
     values = filled(model.parameters, {**known, **entry.parameters}, what, location("model"))
     if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
         key = problem.partition(" ")[0]  # the text begins with the parameter
@@ -421,7 +452,8 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         tables = () if world.scenery is None else world.scenery.tables
         program.sensors[name] = fleet_sensor(
-            sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables
+            *(sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables),
+            VARYING_WIND if program.wind else (),
         )
 
 
@@ -465,6 +497,8 @@ def placed_states(
     columns: Any = [*np.ascontiguousarray(poses.T), np.broadcast_to(np.asarray(speed, np.float64), (count,)).copy()]
     parameters = model.parameters(**(values | dict(varied or {})))
     values, uneven = world.environment.tolist(), world.uneven
+    if world.air is not None:
+        values[2:5] = world.mean_wind(*columns[:3])
     around: Any = Environment(*values) if uneven is None else shared_tuple(UNEVEN)(*values, *uneven.ground.tables)
     with users_code():
         state = vectorised(model.place if uneven is None else over(model.place))(

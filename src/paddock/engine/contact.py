@@ -1,16 +1,18 @@
 """Contact in a run: fills the table of bodies from the fleets, applies the bumps, keeps records and reports events.
 
-`paddock.contact` computes on arrays. The stage runs after the motion of every tick. It keeps no state that a touch
-depends on, only the pairs that have been reported. Bodies are numbered by fleet name and row.
+`paddock.contact` computes on arrays. The stage runs after the motion of every tick. Bodies are numbered by fleet name
+and member. Bodies asleep take no part until something awake touches one of them or what it rests on leaves: then all
+that lean on each other wake.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.compute.twin import vectorised
-from paddock.contact.bodies import CONTACT, ROW, ContactState, LastContact, posed
-from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
+from paddock.contact.bodies import CONTACT, ROW, ContactState, LastContact, contact_keys, posed
+from paddock.contact.solver import SLOP, WAKE_SPEED, Impulses, resolve
 from paddock.contact.touches import GROUND, Contact
 from paddock.engine.contact_bodies import ARMED, ConesOfWorld, Roster
 from paddock.engine.events import EVENTS_SHOWN, EventLog
@@ -30,7 +32,17 @@ from paddock.world.solids import NO_OBSTACLES
 REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again
 TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
 TIP_RATE = 4.0  # Hz at which drones on the ground are checked for that
-LAST = column_index(LastContact)
+LAST, RESTLESS = column_index(LastContact), Bump._fields.index("restless")
+NOBODY = np.zeros(0, np.int64)
+NO_IMPULSES = Impulses(NOBODY, np.zeros((0, 4, 3)), np.zeros((0, 4)), np.zeros((0, 4)))
+
+
+def contained(keys: Ints, others: Ints) -> NDArray[np.bool_]:
+    """Return which keys are among others, in ascending order."""
+    if not len(others):
+        return np.zeros(len(keys), np.bool_)
+    same: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, keys), len(others) - 1)] == keys
+    return same
 
 
 class ContactStage:
@@ -91,21 +103,30 @@ class ContactStage:
 
     def _touch(self, roster: Roster, tick: int) -> None:
         gathered = roster.gather(tick)
-        pairs = self._pairs(roster, gathered, tick)
-        resting = self._falling(roster, gathered, tick)
+        still = self._still(roster, gathered, tick)
+        pairs = self._pairs(roster, gathered, still, tick)
+        resting = np.flatnonzero(roster.falling & ~still) if roster.falls else NOBODY
         if roster.disarmable and every(tick, max(1, round(self.world.clock.rate / TIP_RATE))) == tick:
             self._find_tipped(roster, tick)
         self.contacts = self.contacts[:0]
-        if not pairs.shape[1] and not len(resting):
+        state = self.world.state.contact
+        assert state is not None
+        if not pairs.shape[1] and not len(resting) and not len(state.touching):
             return
-        bodies = np.unique(np.concatenate([pairs.reshape(-1), resting]))
+        part = np.zeros(len(still), np.bool_)
+        part[pairs] = part[resting] = True
+        bodies = np.flatnonzero(part)
         table = self._table(roster, bodies, resting, gathered, tick)
-        numbered = np.searchsorted(bodies, pairs)
+        numbered = (np.cumsum(part) - 1)[pairs]
         dt, gravity = self.world.clock.dt, float(self.world.environment[0])
-        bump, touches = resolve(table, numbered, dt, max(WAKE_SPEED, 3.0 * gravity * dt))
+        before = Impulses(contact_keys(state.touching), state.points, state.normal, state.friction)
+        wake = max(WAKE_SPEED, 3.0 * gravity * dt)
+        bump, touches, after = resolve(table, roster.ids[bodies], numbered, dt, wake, before)
+        self._apply(roster, bodies, bump)
+        hit = bodies[(table[ROW.asleep] != 0.0) & (bump != 0.0).any(axis=0)]
+        self._store(roster, before, after, still, hit)
         if not len(touches):
             return
-        self._apply(roster, bodies, bump)
         touched = (touches[:, 8] > 0.0) & (touches[:, 1] != GROUND)
         self.contacts = touches[touched]
         self.contacts[:, :2] = bodies[self.contacts[:, :2].astype(np.int64)]
@@ -113,8 +134,58 @@ class ContactStage:
             self._record(roster, tick)
             self._crash(roster, bodies, bump, tick)
 
-    def _pairs(self, roster: Roster, gathered: Floats | None, tick: int) -> Ints:
-        """Return the pairs that may touch in this tick."""
+    def _still(self, roster: Roster, gathered: Floats | None, tick: int) -> NDArray[np.bool_]:
+        """Return which bodies are asleep or obstacles."""
+        if not roster.falls:
+            return roster.fixed
+        if gathered is not None:
+            asleep: NDArray[np.bool_] = roster.falling & ~(gathered[7:13] != 0.0).any(axis=0)
+            return asleep | roster.fixed
+        still = roster.fixed.copy()
+        for part in roster.parts:
+            if part.falls:
+                poses = part.program.fleet.by_key(part.program.pose_block(tick))
+                still[part.first : part.first + part.n] = ~(poses[7:13, : part.n] != 0.0).any(axis=0)
+        return still
+
+    def _store(self, roster: Roster, before: Impulses, after: Impulses, still: NDArray[np.bool_], hit: Ints) -> None:
+        """Replace the impulses of contacts with a body that is awake; wake those that were hit or lose what holds them.
+
+        All bodies asleep that lean on them, directly or through others, wake as well.
+        """
+        state = self.world.state.contact
+        assert state is not None
+        numbers = roster.numbers_of(state.touching)  # (n, 2); GROUND, or len(still): not there any more
+        rests = np.append(still, [False, True])[numbers]  # the last one, -1: the ground
+        kept: NDArray[np.bool_] = rests[:, 0] & rests[:, 1]
+        pressing = np.flatnonzero(after.normal.any(axis=1))
+        pressing = pressing[np.argsort(after.keys[pressing])]
+        lost = ~kept & ~contained(before.keys, after.keys[pressing])
+        woken = np.zeros(len(still) + 2, np.bool_)
+        woken[hit] = True
+        woken[numbers[lost][rests[lost]]] = True
+        sleeping = np.append(still & ~roster.fixed, [False, False])
+        if (woken & sleeping).any():
+            leaning = numbers[kept & sleeping[numbers].all(axis=1)]
+            count = 0
+            while count < (count := int(np.count_nonzero(woken))):
+                woken[leaning[woken[leaning].any(axis=1)]] = True
+            woken[hit] = False
+            others: Ints = np.flatnonzero(woken & sleeping)
+            bump = np.zeros((len(Bump._fields), len(others)))
+            bump[RESTLESS] = 1.0
+            self._apply(roster, others, bump)
+        rows = np.concatenate([np.flatnonzero(kept), len(kept) + pressing])
+        keys = np.concatenate([before.keys, after.keys])[rows]
+        rows = rows[np.argsort(keys)]
+        keys.sort()
+        state.touching = np.stack([keys >> 32, (keys & 0xFFFFFFFF) - (1 << 31)], axis=1)
+        state.points = np.concatenate([before.points, after.points])[rows]
+        state.normal = np.concatenate([before.normal, after.normal])[rows]
+        state.friction = np.concatenate([before.friction, after.friction])[rows]
+
+    def _pairs(self, roster: Roster, gathered: Floats | None, still: NDArray[np.bool_], tick: int) -> Ints:
+        """Return the pairs that may touch in this tick; two that rest do not."""
         candidates = roster.candidates
         holds = candidates.advance()
         if holds and gathered is not None:
@@ -129,24 +200,14 @@ class ContactStage:
         if not candidates.pairs.shape[1] and not candidates.crowded:
             return candidates.pairs
         if gathered is not None:
-            return candidates.chosen(gathered[:3], gathered[7:10])
-        bodies = np.arange(candidates.n) if candidates.crowded else np.unique(candidates.pairs)
+            return candidates.chosen(gathered[:3], gathered[7:10], still)
+        near = np.full(candidates.n, candidates.crowded)
+        near[candidates.pairs] = True
+        bodies = np.flatnonzero(near)
         poses = roster.poses(bodies, tick)
         position, velocity = np.zeros((2, 3, candidates.n))
         position[:, bodies], velocity[:, bodies] = poses[:3], poses[7:10]
-        return candidates.chosen(position, velocity)
-
-    def _falling(self, roster: Roster, gathered: Floats | None, tick: int) -> Ints:
-        """Return the bodies that the ground may hold and that are not asleep."""
-        awake_bodies = [np.zeros(0, np.int64)]
-        if gathered is not None and roster.falls:
-            return np.flatnonzero((gathered[7:13] != 0.0).any(axis=0) & roster.falling)
-        for part in roster.parts if roster.falls else ():
-            if part.falls:
-                poses = part.program.fleet.by_key(part.program.pose_block(tick))
-                awake = np.flatnonzero((poses[7:13] != 0.0).any(axis=0))
-                awake_bodies.append(awake + part.first)
-        return np.concatenate(awake_bodies)
+        return candidates.chosen(position, velocity, still)
 
     def _table(self, roster: Roster, bodies: Ints, resting: Ints, gathered: Floats | None, tick: int) -> Floats:
         """Return the table of the bodies that take part."""
@@ -194,7 +255,7 @@ class ContactStage:
         assert state is not None
         state.total += len(contacts)
         first, second = contacts[:, 0].astype(np.int64), contacts[:, 1].astype(np.int64)
-        ids = np.concatenate([roster.ids, -2 - np.arange(roster.obstacles)])
+        ids = roster.ids
         body, other = np.concatenate([first, second]), np.concatenate([second, first])
         sign = np.repeat([-1.0, 1.0], len(contacts))  # the second is pushed along the normal
         order = np.lexsort((np.tile(contacts[:, 8], 2), body))  # the hardest touch of each body is written last
@@ -213,18 +274,16 @@ class ContactStage:
     def _report(self, roster: Roster, state: ContactState, pairs: Ints, tick: int) -> None:
         old = state.reported
         old = old[:, old[2] > tick - max(1, self.world.clock.ticks(REPORTED_FOR))]
-        reported = set(zip(old[0].tolist(), old[1].tolist(), strict=True))
-        now = list(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))
-        new = [k for k, pair in enumerate(now) if pair not in reported]
-        for k in new[:EVENTS_SHOWN]:
+        reported, touching = contact_keys(old[:2].T), contact_keys(pairs.T)
+        new = np.flatnonzero(~contained(touching, reported))
+        for k in new[:EVENTS_SHOWN].tolist():
             c = Contact(*self.contacts[k].tolist())
             where = f"at {c.x:.2f}, {c.y:.2f}, {c.z:.2f}, normal {c.nx:.2f}, {c.ny:.2f}, {c.nz:.2f}"
             detail = f"{roster.name(int(c.second))}: {c.impulse:.3g} N s at {c.speed:.1f} m/s {where}"
             self.events.report(tick, "contact", roster.name(int(c.first)), detail)
         if len(new) > EVENTS_SHOWN:
             self.events.report(tick, "contact", "", f"{len(new) - EVENTS_SHOWN} more contacts")
-        touching = set(now)
-        keep = [pair not in touching for pair in zip(old[0].tolist(), old[1].tolist(), strict=True)]
+        keep = ~contained(reported, np.sort(touching))
         both = np.concatenate([old[:, keep], np.vstack([pairs, np.full(pairs.shape[1], tick)])], axis=1)
         state.reported = both[:, np.lexsort((both[1], both[0]))]
 
@@ -291,11 +350,11 @@ class ContactStage:
         position = roster.poses(bodies, self.world.clock.tick)[:3]
         still = np.zeros_like(position)
         roster.candidates.search(position, still)
-        pairs = roster.candidates.chosen(position, still)
+        pairs = roster.candidates.chosen(position, still, roster.fixed)
         roster.candidates.forget()
         table = self._table(roster, bodies, np.zeros(0, np.int64), None, self.world.clock.tick)
         table[7:13], table[ROW.asleep] = 0.0, 0.0
-        _, touches = resolve(table, pairs, self.world.clock.dt, WAKE_SPEED)
+        _, touches, _ = resolve(table, roster.ids, pairs, self.world.clock.dt, WAKE_SPEED, NO_IMPULSES)
         deep = touches[touches[:, 10] > 10.0 * SLOP]
         if not len(deep):
             return

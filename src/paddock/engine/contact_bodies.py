@@ -76,7 +76,9 @@ class Roster:
         self.moving = first
         self.constants = np.concatenate([np.zeros((ROW.size, 0)), *tables, obstacles], axis=1)
         ids = (part.program.fleet.by_key(part.program.fleet.tables["ids"]) for part in self.parts)
-        self.ids = np.concatenate([np.zeros(0, np.int64), *ids])
+        self.ids: Ints = np.concatenate([np.zeros(0, np.int64), *ids, -2 - np.arange(self.obstacles)])
+        self._by_id = np.argsort(self.ids)
+        self.fixed = np.arange(len(self.ids)) >= first  # the obstacles
         layers, ignored = [*layers, OBSTACLES], [*ignored, set()]
         ignores = np.array([[b in i or a in j for b, j in zip(layers, ignored, strict=True)]
                             for a, i in zip(layers, ignored, strict=True)])  # fmt: skip
@@ -112,6 +114,12 @@ class Roster:
             poses[:, columns] = part.program.poses_of(rows, tick)
         return poses
 
+    def numbers_of(self, ids: Ints) -> Ints:
+        """Return the numbers of bodies from ids, GROUND for the ground, and how many there are for those that left."""
+        at = np.minimum(np.searchsorted(self.ids, ids, sorter=self._by_id), len(self.ids) - 1)
+        numbers = np.where(self.ids[self._by_id[at]] == ids, self._by_id[at], len(self.ids))
+        return np.where(ids == GROUND, GROUND, numbers)
+
     def name(self, body: int) -> str:
         """Return the name of a vehicle or an obstacle."""
         for part in self.parts:
@@ -138,7 +146,7 @@ def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats,
     table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])
     table[ROW.half : ROW.half + 3] = body.half_length, body.half_width, body.half_height
     table[ROW.centre_x], table[ROW.centre_z], table[ROW.shape] = body.centre_x, body.centre_z - body.mass_z, body.shape
-    table[ROW.mass_z] = body.mass_z
+    table[ROW.mass_z], table[ROW.rolling] = body.mass_z, body.rolling
     table[ROW.friction] = settings.friction if chosen.friction is None else chosen.friction
     table[ROW.restitution] = settings.restitution if chosen.restitution is None else chosen.restitution
     return table, bool(np.any(body.falls))

@@ -347,7 +347,7 @@ def delayed_bytes(world: World, entry: VehicleEntry) -> int:
             total += int(WORD * len(column_index(sensor.reading)) * max(samples, 0.0))
             if isinstance(sensor, ArraySensor):
                 values = {**known, **{k: float(v) for k, v in chosen.options.items() if k in known and k != "delay"}}
-                arrays = sensor.arrays(sensor.options(**values))
+                arrays = sensor.all_arrays(sensor.options(**values))
                 size = sum(WORD * prod(array.shape) for array in arrays)
                 total += int(size * (max(samples, 0.0) + 1.0 + SNAPSHOT_COPIES))
     return total

@@ -17,6 +17,7 @@ from paddock.vehicles.fmu.vehicle import START_TIME, STEPS, FmuVehicle, world_po
 from paddock.world.columns import Environment, Floats, Pose, column_index
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.parts import VEHICLE, blob, part
+from paddock.world.wind import VARYING_WIND, WIND_TABLE
 
 POSES = len(column_index(Pose))
 
@@ -89,6 +90,7 @@ class FmuMotion:
         """Step every instance; return the alarms."""
         environment = next(values for values in constants[1:] if values.ndim == 1)  # after the parameters
         around = dict(zip(column_index(Environment), environment.tolist(), strict=False))
+        winds = fleet.tables.get(WIND_TABLE)
         present = tuple(around[name] for name in self.vehicle.environment)
         variables = *self.vehicle.inputs, *self.vehicle.environment.values()
         alarms: list[Alarm] = []
@@ -97,6 +99,9 @@ class FmuMotion:
                 instance, taken = running.instance, float(fleet.state[self._steps, row])
                 if not isfinite(taken):  # it has failed
                     continue
+                if winds is not None:
+                    around |= dict(zip(VARYING_WIND, winds[:, row].tolist(), strict=False))
+                    present = tuple(around[name] for name in self.vehicle.environment)
                 try:
                     inputs = (*fleet.tables["command"][:, row].tolist(), *present)
                     if inputs != running.sent:

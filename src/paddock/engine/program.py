@@ -18,6 +18,7 @@ from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.ground import surface_of
+from paddock.world.wind import VARYING_WIND, WIND_TABLE
 
 if TYPE_CHECKING:
     from paddock.engine.fmu_motion import FmuMotion
@@ -43,7 +44,10 @@ class FleetProgram:
         around: tuple[Floats, ...] = (),
         fmus: "FmuMotion | None" = None,
     ) -> None:
-        """`around`: the environment and its tables over uneven ground; empty over flat ground."""
+        """`around`: the environment and its tables over uneven ground; empty over flat ground.
+
+        A fleet with a table of the wind at its vehicles moves in that wind.
+        """
         self.fleet = fleet
         self.model = model
         self.parameters = parameters
@@ -54,12 +58,13 @@ class FleetProgram:
         self.published = PublishedColumns(fleet, model, parameters, settings, self._write_poses, self._write_report)
         self.fmus = fmus  # None: the model's own step moves the vehicles
         varying, uneven = parameters.varying, surface_of(around[1:]) if around else None
-        spec = model.step_spec(varying, uneven=uneven, parameters=parameters.values)
+        wind = VARYING_WIND if WIND_TABLE in fleet.tables else ()
+        spec = model.step_spec(varying, uneven=uneven, parameters=parameters.values, wind=wind)
         self._motion = fmus or MOTIONS[device](spec)
         self._pose: Callable[..., None] = fmus.pose if fmus else kernel(model.pose_spec(varying, uneven=uneven))
         self._run_pose = DirectCall(self._pose) if isinstance(self._pose, CompiledKernels) else None
         self._ground, self._seat = around[1:], around if model.rides else ()
-        report = model.report_spec(varying, uneven)
+        report = model.report_spec(varying, uneven, wind)
         self._report = kernel(report) if report is not None else None
         self._same = None if varying else (parameters.values,)
         self._poses = np.zeros((len(POSE_COLUMNS), 0))
@@ -81,7 +86,14 @@ class FleetProgram:
         substeps = self.settings.substeps
         dt = 1.0 / (rate * substeps)  # the bits of a clock with this rate
         parameters = self._same or self.parameters.arguments
-        return self._motion.move(self.fleet, ticks, substeps, (*parameters, environment, *self._ground), dt)
+        constants = *parameters, environment, *self.wind, *self._ground
+        return self._motion.move(self.fleet, ticks, substeps, constants, dt)
+
+    @property
+    def wind(self) -> tuple[Floats, ...]:
+        """The table of the wind at the vehicles, if they have one of their own."""
+        table = self.fleet.tables.get(WIND_TABLE)
+        return () if table is None else (table,)
 
     # poses and reports ------------------------------------------------------------------------------------------------
 
@@ -119,7 +131,7 @@ class FleetProgram:
     def _write_report(self, report: Floats, environment: Floats) -> None:
         """Compute the model's report of all vehicles, (columns, n)."""
         assert self._report is not None
-        constants = *self.parameters.arguments, environment, *self._ground
+        constants = *self.parameters.arguments, environment, *self.wind, *self._ground
         self._report(self.fleet.n, 1, self.fleet.state, self.fleet.tables["command"], *constants, report)
 
     def _reported(self, environment: Floats) -> Floats:

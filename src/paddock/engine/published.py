@@ -16,6 +16,7 @@ from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import Floats, Pose, column_index
 from paddock.world.fleet import Fleet
 from paddock.world.layout import ArrayColumn, FleetLayout
+from paddock.world.wind import VARYING_WIND, WIND_TABLE
 
 POSE_COLUMNS = tuple(column_index(Pose))
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
@@ -112,6 +113,8 @@ class PublishedColumns:
             yield PublishedGroup(model.report_columns, lambda rows, parts: self._write_report(rows, parts.environment))
         if not large:
             yield PublishedGroup(tuple(f"command.{name}" for name in column_index(model.command)), self._write_commands)
+        if WIND_TABLE in self._fleet.tables:
+            yield PublishedGroup(VARYING_WIND, self._write_wind)
         if settings.contact is not None:
             yield PublishedGroup(CONTACT_NAMES[:1] if large else CONTACT_NAMES, self._write_contact)
         for name, sensor in self._fleet.sensors.items():
@@ -124,6 +127,9 @@ class PublishedColumns:
             yield PublishedGroup(tuple(f"race.{name}" for name in SHOWN), self._write_race)
         if settings.radio:
             yield PublishedGroup(tuple(f"radio.{name}" for name in STATUS), self._write_radio, RADIO_ARRAYS)
+
+    def _write_wind(self, rows: Floats, _: SnapshotParts) -> None:
+        rows[:] = self._fleet.tables[WIND_TABLE][: len(VARYING_WIND), : self._fleet.n]
 
     def _write_telemetry(self, rows: Floats, _: SnapshotParts) -> None:
         state, n = self._fleet.state, self._fleet.n

@@ -41,6 +41,7 @@ SHAPES = {
     vehicle_model.BOX: BOX,
     vehicle_model.CONE: FRUSTUM,
     vehicle_model.SPHERE: ROUND_BALL,
+    vehicle_model.FRAME: ROUND_BALL,
     vehicle_model.CAPSULE: ROUND_BAR,
 }
 OBSTACLE_CONES, VEHICLE_CONES = 100_000, 1_000_000

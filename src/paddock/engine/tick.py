@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from paddock.compute.philox import signed
 from paddock.engine.actions import CommandAction, Mailbox, MissionAction
 from paddock.engine.barrier import Checked, Claim, Claims
 from paddock.engine.behaviours import PoseBlocks
@@ -33,6 +34,7 @@ from paddock.scenario import Sync
 from paddock.world.columns import Floats
 from paddock.world.fleet import Fleet
 from paddock.world.snapshot import CommandRequest
+from paddock.world.wind import WIND_ROWS, WIND_TABLE, blow
 
 if TYPE_CHECKING:
     from paddock.engine.applier import Applier
@@ -71,6 +73,7 @@ def assemble_tick(parts: RunParts, applier: Applier, mailbox: Mailbox, thread: C
         *(() if scenario.mission is None or mission.kinematic else (mission,)),  # follow progress, replan, set routes
         behave,  # behaviours turn poses into commands
         *(() if contact.settings is None else (DisarmStage(contact),)),  # drones that have crashed stay disarmed
+        *(() if world.air is None else (AirStage(world),)),  # the wind at each vehicle
     )
     # then `move`: vehicle dynamics; the clock advances
     after = (
@@ -244,6 +247,33 @@ class BehaveStage:
 
 
 @dataclass(eq=False, repr=False)
+class AirStage:
+    """Writes the wind at every vehicle, at the height of its body's centre, for the motion of the tick."""
+
+    world: Run
+    name = "air"
+
+    def due(self, tick: int) -> int:
+        """Return the present tick: vehicles change their height, and gusts pass, in every tick."""
+        return tick
+
+    def run(self, tick: int) -> None:
+        """Write the tables of all fleets."""
+        world, air = self.world, self.world.air
+        assert air is not None
+        wind = world.environment[WIND_ROWS]
+        for program in world.programs.values():
+            fleet, n = program.fleet, program.fleet.n
+            if not n:
+                continue
+            poses = program.pose_block(tick)
+            ground = world.heights(poses[0, :n], poses[1, :n])
+            gust_wind = -1.0 if air.gust_wind is None else air.gust_wind
+            draw = fleet.tables["streams"], signed(world.seed), tick
+            blow(poses, ground, wind, air.profile, gust_wind, *draw, world.clock.dt, fleet.tables[WIND_TABLE])
+
+
+@dataclass(eq=False, repr=False)
 class MoveStage:
     """Advances the dynamics of every fleet."""
 
@@ -399,9 +429,9 @@ class SenseStage:
             due = [sensor for sensor in program.sensors.values() if not tick % sensor.period]
             if due:
                 poses = self.poses(fleet.name) if fleet.in_order else program.pose_block(tick)
-                streams = fleet.tables["streams"]
+                streams, wind = fleet.tables["streams"], program.wind
                 for sensor in due:
                     seen = program.sensor_inputs.read(sensor.sensor, environment)
                     if around is None and sensor.arrays:
                         around = self.surroundings.at(tick)
-                    sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids)
+                    sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids, wind)

@@ -54,7 +54,11 @@ def scenario_of(task: LearningTask, model: str, worlds: int, rate: float, fields
     entry |= {key: fields[key] for key in VEHICLE_KEYS if fields.get(key) is not None}
     world = {} if fields.get("world") is None else {"world": dict(fields["world"])}
     try:
-        return load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
+        scenario = load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
+        for name in ("wind_profile", "gusts"):
+            if getattr(scenario.world, name) is not None:
+                raise ScenarioError(f"world.{name}: the worlds of a learning task have the same wind at every height")
+        return scenario
     except ScenarioError as error:  # as the user wrote it: arguments of the environment
         raise ScenarioError(line.removeprefix("vehicles[0].") for line in error.problems) from None
 

@@ -20,6 +20,7 @@ from zlib import crc32
 from paddock.autopilot.mission_items import MissionItem, PlanKind
 from paddock.autopilot.parameters import ParamKind
 from paddock.autopilot.telemetry import Severity
+from paddock.files import open_file
 from paddock.mavlink.packets import mav
 from paddock.mavlink.protocols import decode, encode
 
@@ -73,7 +74,7 @@ class FileContent:
         if isinstance(self.data, bytes):
             return self.data[offset : offset + count]
         try:
-            with self.data.open("rb") as file:
+            with open_file(self.data) as file:
                 file.seek(offset)
                 return file.read(max(min(count, self.size - offset), 0))
         except OSError:  # erased meanwhile

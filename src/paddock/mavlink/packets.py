@@ -30,6 +30,7 @@ from annotated_types import Ge, Le
 
 from paddock.autopilot.telemetry import SIMULATED_EPOCH_US, Severity
 from paddock.errors import MissingFeatureError
+from paddock.files import read_file
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -281,7 +282,7 @@ class Signing:
         path = self._path
         if path is not None and path.exists():
             with suppress(OSError, ValueError, KeyError, TypeError):
-                saved = json.loads(path.read_text())
+                saved = json.loads(read_file(path))
                 key, newest = bytes.fromhex(saved["key"]), int(saved["timestamp"])
                 streams = {(int(a), int(b), int(c)): int(time) for a, b, c, time in saved.get("streams", ())}
                 if len(key) == KEY:

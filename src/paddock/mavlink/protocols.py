@@ -24,6 +24,7 @@ from paddock.autopilot.mission_items import (
     altitude_frame,
 )
 from paddock.autopilot.telemetry import Severity
+from paddock.files import open_file
 from paddock.mavlink.packets import int32, mav
 
 if TYPE_CHECKING:
@@ -509,7 +510,7 @@ class LogProtocol:
         batch = LOG_BATCH // max(len(self.downloads), 1)
         for key, download in list(self.downloads.items()):
             try:
-                with download.path.open("rb") as file:
+                with open_file(download.path) as file:
                     file.seek(download.at)
                     data = file.read(min(batch * LOG_CHUNK, download.end - download.at))
             except OSError:  # erased meanwhile

@@ -14,7 +14,9 @@ answer = plan("survey", method="routing")
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from paddock.errors import lazy_names
 
 if TYPE_CHECKING:
     from paddock.planning.from_scenario import plan, simulate
@@ -46,20 +48,9 @@ NAMES = {
     "solver.problem": "Problem Task Vehicle",
     "solver.routes": "Leg Plan Route Undone",
 }
-HOMES = {name: home for home, names in NAMES.items() for name in names.split()}
 __all__ = [
     "Assignment", "InfeasibleError", "KinematicRun", "Leg", "Mission", "Path", "Plan", "Problem", "Route", "Segment",
     "Task", "Undone", "Vehicle", "arc", "assign", "climbing", "dubins", "dubins_in_wind", "dubins_lengths", "generate",
     "line", "plan", "reeds_shepp", "reeds_shepp_lengths", "simulate", "solve",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, {name: home for home, names in NAMES.items() for name in names.split()})

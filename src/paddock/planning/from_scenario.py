@@ -44,6 +44,7 @@ from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
 from paddock.world.scenery import ground_heights, scenery_of
 from paddock.world.solids import BASE, BOX, ENTRY, HIGH, LOW, SHAPE, Obstacles, X, Y
+from paddock.world.wind import air_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -166,7 +167,7 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         tuple(vehicles),
         (*tasks, *(task_of(task, mission) for task in generated_tasks(scenario, vehicles))),
         tuple(zones),
-        (scenario.world.wind[0], scenario.world.wind[1]),
+        planned_wind(scenario, tasks),
         mission.objective,
         scenario.seed,
         mission.clearance,
@@ -188,6 +189,20 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         _events(scenario, mission, problem, divide),
         None if via is None else LostLink(via.lost_after, via.lost_link, via.timeout, via.replan_every),
     )
+
+
+def planned_wind(scenario: Scenario, tasks: Sequence[Task]) -> tuple[float, float]:
+    """Return the wind that the planner assumes, m/s east and north: that at the mean height of the tasks."""
+    air, wind = air_of(scenario.world), scenario.world.wind
+    mission = scenario.mission
+    if air is None or mission is None:
+        return wind[0], wind[1]
+    places: list[Sequence[float]] = [task.entry[:2] for task in tasks] or [mission.base[:2]]
+    x, y = np.array(places, np.float64).T
+    heights = [mission.altitude if task.z is None else task.z for task in tasks] or [mission.altitude]
+    above = heights - ground_heights(world_with_track(scenario))(x, y)
+    east, north, _ = air.mean(wind, float(above.mean()))
+    return float(east), float(north)
 
 
 def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
@@ -226,7 +241,7 @@ def _events(scenario: Scenario, mission: MissionSection, problem: Problem, divid
             events.append(ScheduledEvent(event.at, remove_zone=event.remove_zone))
         elif event.vehicle is not None:
             joining = _at(location, vehicles_of, scenario, mission, event.vehicle)
-            _at(location, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong
+            _at(location, Problem, tuple(joining), (), (), problem.wind)  # the wind may be too strong
             events += [ScheduledEvent(event.at, vehicle=vehicle) for vehicle in joining]
         else:
             assert event.damage is not None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
-from paddock.planning.geometry.polygon import FieldShape, swept
+from paddock.planning.geometry.polygon import FieldCoverage, FieldShape, swept
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
@@ -59,6 +59,7 @@ class TaskMetrics:
     reason: str  # why it is undone
     covered: float | None = None  # share of a field that is covered, holes and zones apart; None: no field, or undone
     outside: float | None = None  # m by which turns leave its outline
+    alternative: str = ""  # its length, and what turns on the other side of its outline would cover
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,8 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
     )
 
 
-def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
-    """Return the share of a field that its vehicle has covered, and how far (m) it left the field; None: no field."""
+def _swept(mission: Mission, name: str) -> FieldCoverage | tuple[None, None]:
+    """Return what its vehicle has covered of a field; None: no field."""
     task, vehicle = mission.task(name), mission.tasks[name].vehicle
     if not isinstance(task.shape, FieldShape) or vehicle is None:
         return NOT_SWEPT

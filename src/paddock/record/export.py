@@ -8,12 +8,14 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError, file_errors, unknown_name
+from paddock.files import read_file
 from paddock.record.reader import RecordedRun
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
@@ -255,8 +257,9 @@ def _run_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[f
 
 
 def _table_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[float]]]:
-    with file_errors(f"cannot read {path}"), path.open(newline="", encoding="utf-8") as file:
-        records = list(csv.DictReader(file))
+    with file_errors(f"cannot read {path}"):
+        text = read_file(path).decode("utf-8")
+    records = list(csv.DictReader(StringIO(text, newline="")))
     header = list(records[0]) if records else []
     columns = {name: column for name in INPUTS for column in (name, f"command.{name}") if column in header}
     for needed in ("time", "steer"):

@@ -24,6 +24,7 @@ from mcap.reader import SeekingReader
 from mcap.records import Attachment, Channel, Chunk, Metadata
 
 from paddock.errors import PaddockError, file_errors
+from paddock.files import open_file
 from paddock.world.layout import Ints
 
 MAGIC = b"\x89MCAP0\r\n"
@@ -72,7 +73,7 @@ class McapFile:
         self.attachments: dict[str, bytes] = {}
         self.complete = False
         with file_errors(f"cannot read {self.name}"):
-            self._file = open(path, "rb")  # noqa: SIM115  closed by close()
+            self._file = open_file(path)
             size = os.fstat(self._file.fileno()).st_size
         try:
             self._scan(size)

@@ -16,7 +16,7 @@ from paddock.errors import InvalidValueError, PaddockError, printable, unknown_n
 from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage
 from paddock.record.writer import NANOSECONDS
-from paddock.scenario import Scenario, load_scenario
+from paddock.scenario import Scenario, scenario_from_text
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
 from paddock.world.columns import Floats
@@ -72,7 +72,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         """The scenario that was simulated."""
         text = self.file.attachments["scenario.yaml"].decode("utf-8", "replace")
         try:
-            return load_scenario(text if "\n" in text else text + "\n")
+            return scenario_from_text(text, files=False)  # it carries the files that its scenario names
         except PaddockError as error:
             raise PaddockError(f"{self.path} holds an invalid scenario: {str(error).splitlines()[0]}") from None
 

@@ -1,5 +1,5 @@
 """What viewers draw besides the samples, in the metadata of a recording: scenery, routes, the looks of fleets,
-what the arrays of their sensors mean, radios and stations, the rules of a race.
+units of their columns, what the arrays of their sensors mean, radios and stations, the rules of a race.
 
 A viewer without the models (the page, which opens recordings by itself) has no other way to know them. Files of earlier
 versions lack some of it, or all.
@@ -12,6 +12,8 @@ from binascii import Error as Base64Error
 from collections.abc import Mapping
 from typing import Any
 
+from paddock.engine.columns import snapshot_columns
+from paddock.engine.program import FleetProgram
 from paddock.engine.radio.control import radio_tree
 from paddock.engine.simulation import Simulation
 from paddock.record.race import described_race
@@ -24,7 +26,7 @@ LARGEST = 64 * 2**20  # bytes of a scenery
 
 
 def surroundings_of(sim: Simulation) -> dict[str, str]:
-    """Return the metadata: `routes`, `looks`, `arrays`, `radio`, `race` as JSON, `scenery` compressed and in base64."""
+    """Return the metadata: `scenery` is compressed and in base64, everything else is JSON."""
     programs = sim.engine.programs.values()
     routes = [route for program in programs for route in program.control.routes()][:MOST_ROUTES]
     looks = {program.fleet.name: program.appearance() for program in programs}
@@ -33,6 +35,7 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
             [{**planned._asdict(), "ids": [], "points": planned.points.round(3).tolist()} for planned in routes]
         ),
         "looks": json.dumps(looks),
+        "units": json.dumps({program.fleet.name: _units(program) for program in programs}),
     }
     arrays = {
         program.fleet.name: fleet_array_trees(program.published.layout(), program.sensors) for program in programs
@@ -50,6 +53,13 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))
         metadata["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
     return metadata
+
+
+def _units(program: FleetProgram) -> dict[str, str]:
+    """Return the units of a fleet's columns, without those that have none."""
+    sensors = {name: sensor.sensor for name, sensor in program.sensors.items()}
+    columns = snapshot_columns(program.published.layout().columns, program.model, sensors)
+    return {name: column.unit for name, column in columns.items() if column.unit}
 
 
 def described_radio(sim: Simulation) -> RadioTree | None:

@@ -65,7 +65,8 @@ Whole = Annotated[int, Field(strict=True)]
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**64 - 1)]
 Text = Annotated[str, Field(strict=True), AfterValidator(_without_controls)]
 Flag = Annotated[bool, Field(strict=True)]
-Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
+LONGEST_NAME = 200  # characters; with an index, it still fits where clients name a vehicle
+Name = Annotated[str, Field(strict=True, max_length=LONGEST_NAME, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 Numbers = dict[Text, Number]
 Inputs = dict[Text, Number | Text]  # command inputs: numbers, or the name of a choice such as `mode: angle`
 

@@ -4,16 +4,22 @@ Row 0 of an array is the southern edge, column 0 the western one. Pictures and E
 turned over, so that every file means the same.
 """
 
+import zipfile
 import zlib
+from io import BytesIO
+from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
+from paddock.files import read_file
 from paddock.scenario.scenery import MOST_VALUES
 
+LARGEST_FILE = 256 << 20  # bytes
+LARGEST_ITEM = 16  # bytes of a number
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 FORMATS = ".npy, .npz, .csv, .txt, .asc, .png"
 ESRI_KEYS = ("ncols", "nrows", "xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "nodata_value")
@@ -34,31 +40,45 @@ def read_grid(path: Path) -> FileGrid:
     if reader is None:
         raise PaddockError(f"{path}: the format of a grid is one of {FORMATS}")
     try:
-        grid = reader(path)
+        grid = reader(read_file(path, LARGEST_FILE))
     except PaddockError as error:
         raise PaddockError(f"{path}: {error}") from None
     except FileNotFoundError:
         raise PaddockError(f"{path}: no such file") from None
     except OSError as error:
         raise PaddockError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, IndexError, EOFError, zlib.error, MemoryError) as error:
+    except (ValueError, KeyError, IndexError, EOFError, zlib.error, zipfile.BadZipFile, MemoryError) as error:
         raise PaddockError(f"{path}: not a valid {path.suffix} file: {' '.join(str(error).split())[:100]}") from None
     return grid
 
 
-def _numpy(path: Path) -> FileGrid:
-    loaded = np.load(path, mmap_mode=None, allow_pickle=False)
-    if isinstance(loaded, np.ndarray):
-        return FileGrid(loaded)
-    with loaded:
-        names = list(loaded)
+def _numpy(data: bytes) -> FileGrid:
+    if data.startswith(np.lib.format.MAGIC_PREFIX):
+        return FileGrid(_array(BytesIO(data)))
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        names = [name.removesuffix(".npy") for name in archive.namelist()]
         if len(names) != 1 and "values" not in names:
             raise PaddockError(f"an .npz file has one array, or one named 'values', not {', '.join(names) or 'none'}")
-        return FileGrid(loaded["values" if "values" in names else names[0]])
+        with archive.open(f"{'values' if 'values' in names else names[0]}.npy") as file:
+            return FileGrid(_array(file))
 
 
-def _text(path: Path) -> FileGrid:
-    lines = [line for line in path.read_text("utf-8").splitlines() if line.strip() and not line.startswith("#")]
+def _array(file: IO[bytes]) -> NDArray[Any]:
+    """Read an array of NumPy; its header is checked before its memory is taken."""
+    version = np.lib.format.read_magic(file)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, kind = read_header(file)
+    if kind.hasobject:
+        raise PaddockError("it has objects, not numbers")
+    if prod(shape) > MOST_VALUES or kind.itemsize > LARGEST_ITEM:
+        raise PaddockError(f"an array of shape {shape}; at most {MOST_VALUES} values are read")
+    file.seek(0)
+    array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _text(data: bytes) -> FileGrid:
+    lines = [line for line in data.decode("utf-8").splitlines() if line.strip() and not line.startswith("#")]
     return FileGrid(_numbers(lines))
 
 
@@ -71,8 +91,8 @@ def _numbers(lines: list[str]) -> NDArray[Any]:
     return np.array(rows, dtype=np.float64)
 
 
-def _esri(path: Path) -> FileGrid:
-    lines = path.read_text("utf-8").splitlines()
+def _esri(data: bytes) -> FileGrid:
+    lines = data.decode("utf-8").splitlines()
     header: dict[str, float] = {}
     while lines and (words := lines[0].split()) and words[0].lower() in ESRI_KEYS:
         header[words[0].lower()] = float(words[1])
@@ -90,8 +110,7 @@ def _esri(path: Path) -> FileGrid:
     return FileGrid(values.reshape(shape)[::-1].copy(), cell, (x, y))
 
 
-def _png(path: Path) -> FileGrid:
-    data = path.read_bytes()
+def _png(data: bytes) -> FileGrid:
     if not data.startswith(PNG_SIGNATURE):
         raise PaddockError("not a PNG file")
     head, packed, at = b"", bytearray(), len(PNG_SIGNATURE)

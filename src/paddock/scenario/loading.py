@@ -55,8 +55,8 @@ def scenario_from_text(
 
 
 def _checked(values: dict[str, Any], marks: Marks, files: bool = True) -> Scenario:
-    folder = os.path.dirname(marks.source) if files else None
-    scenario = validated(Scenario, values, marks, context={FILES: folder})
+    context = {FILES: os.path.dirname(marks.source)} if files else {}
+    scenario = validated(Scenario, values, marks, context=context)
     scenario._marks = marks
     return scenario
 
@@ -64,7 +64,7 @@ def _checked(values: dict[str, Any], marks: Marks, files: bool = True) -> Scenar
 def _find(source: str | os.PathLike[str]) -> Path:
     """Return the scenario file: a path first, then the name of a demo or manoeuvre."""
     name = os.fspath(source)
-    if os.path.isfile(name):
+    if os.path.exists(name) and not os.path.isdir(name):
         return Path(name)
     if name in bundled_names():
         return bundled_path(name)
@@ -148,14 +148,14 @@ def _chosen(model: str, preset: str | None, where: str) -> Preset:
 
 def _presets_of(model: str) -> dict[str, Preset]:
     """Return the presets of the model itself (`car.bicycle`), else those of its family (`car`)."""
-    files = _preset_files()
+    files = _preset_files(FOLDER)
     path = files.get(model) or files.get(model.partition(".")[0])
     return read_presets(path) if path else {}
 
 
 @lru_cache(maxsize=1)
-def _preset_files() -> dict[str, Path]:
-    return {path.stem: path for path in (FOLDER / "presets").glob("*.yaml")}
+def _preset_files(folder: Path) -> dict[str, Path]:
+    return {path.stem: path for path in (folder / "presets").glob("*.yaml")}
 
 
 @lru_cache(maxsize=64)

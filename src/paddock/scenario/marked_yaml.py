@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import yaml
 
+from paddock.files import LARGEST_FILE, read_file
 from paddock.scenario.problems import KeyPath, Mark, Marks, ScenarioError, dotted
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -37,11 +38,10 @@ def load_yaml(text: str, source: str) -> tuple[dict[str, Any], Marks]:
     return reader.mapping(root, ()), reader.marks
 
 
-def read_text(path: os.PathLike[str]) -> str:
-    """Return the text of a UTF-8 file, with or without a byte order mark."""
+def read_text(path: os.PathLike[str], most: int = LARGEST_FILE) -> str:
+    """Return the text of a UTF-8 file of at most `most` bytes, with or without a byte order mark."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_file(path, most)
         return data.decode("utf-8-sig")
     except OSError as error:
         raise ScenarioError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None

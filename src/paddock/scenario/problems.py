@@ -92,6 +92,7 @@ _REQUIREMENTS = {
     "string_type": "text",
     "string_unicode": "valid Unicode text",
     "string_too_short": "text of at least one character",
+    "string_too_long": "text of at most {max_length} characters",
     "finite_number": "a finite number",
     "greater_than": "> {gt}",
     "greater_than_equal": ">= {ge}",

@@ -4,11 +4,24 @@ import math
 import os
 import re
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Seed, Text, Vector3, Whole, invalid
+from paddock.scenario.base import (
+    LONGEST_NAME,
+    NotNegative,
+    Number,
+    OneOf,
+    Origin,
+    Positive,
+    Section,
+    Seed,
+    Text,
+    Vector3,
+    Whole,
+    invalid,
+)
 from paddock.scenario.contact import ContactSection, check_contact
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import (
@@ -94,6 +107,45 @@ def _rate_from(dt: Any) -> float | None:
     return float(round(rate)) if math.isclose(rate, round(rate), rel_tol=1e-9) else rate
 
 
+class WindProfileSection(OneOf):
+    """How the wind depends on the height above the ground: the logarithmic law (`roughness`) or a power law."""
+
+    ONE_OF: ClassVar = ("wind_profile", ("roughness", "exponent"))
+    roughness: Positive | None = Field(
+        default=None,
+        le=5.0,
+        description="Roughness length of the logarithmic law, in m: 0.0002 sea, 0.03 grass, 0.1 crops, 1 town.",
+    )
+    exponent: NotNegative | None = Field(
+        default=None, le=1.0, description="Exponent of the power law (no unit): 0.143 over open country."
+    )
+    height: Positive = Field(
+        default=10.0, le=1e4, description="Height above the ground at which the wind is `wind`, in m."
+    )
+    top: Positive = Field(
+        default=300.0, le=1e5, description="Height above the ground over which it no longer changes, in m."
+    )
+
+    @model_validator(mode="after")
+    def _reference_in_profile(self) -> Self:
+        if self.height > self.top:
+            raise invalid(f"height must be at most top, {self.top:g} m", ("height",))
+        if self.roughness is not None and self.roughness >= self.height:
+            raise invalid(f"roughness must be below height, {self.height:g} m", ("roughness",))
+        return self
+
+
+class GustSection(Section):
+    """Gusts with the spectrum of Dryden (MIL-F-8785C, low altitude). `true` is a short form of all defaults."""
+
+    wind_20ft: NotNegative | None = Field(
+        default=None,
+        le=100.0,
+        description="Wind at 6.1 m that determines the intensity, in m/s: 7.7 light, 15.4 moderate, 23.2 severe; "
+        "null: that of `wind` there.",
+    )
+
+
 class WorldSection(Section):
     """The world around the vehicles."""
 
@@ -103,7 +155,14 @@ class WorldSection(Section):
         description="Position of (0, 0, 0) on WGS 84: [latitude in degrees, longitude in degrees, height in m].",
     )
     wind: Vector3 = Field(
-        default=(0.0, 0.0, 0.0), description="Wind [east, north, up], in m/s: where the air moves to."
+        default=(0.0, 0.0, 0.0),
+        description="Wind [east, north, up], in m/s: where the air moves to; without a profile at every height.",
+    )
+    wind_profile: WindProfileSection | None = Field(
+        default=None, description="Change of the wind with the height above the ground; null: the same everywhere."
+    )
+    gusts: GustSection | None = Field(
+        default=None, description="Gusts, of each vehicle its own: a mapping, or true; null: steady wind."
     )
     gravity: NotNegative = Field(default=9.80665, description="Acceleration of gravity, downwards, in m/s2.")
     air_density: NotNegative = Field(default=1.225, description="Density of the air, in kg/m3.")
@@ -115,6 +174,12 @@ class WorldSection(Section):
     date: Number = Field(
         default=2026.0, ge=1900, le=2100, description="Decimal year, 2026.5 is mid-2026 (magnetic field)."
     )
+
+    @field_validator("gusts", mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        """Convert true to a section of defaults, false to none."""
+        return ({} if value else None) if isinstance(value, bool) else value
 
 
 class Every(Section):
@@ -145,7 +210,7 @@ Entries = tuple[VehicleEntry, ...]
 class Scenario(Section):
     """A world and the vehicles in it. Load it with `load_scenario`, whose errors give file, line and column."""
 
-    name: Text = Field(default="scenario", description="Name of the scenario.")
+    name: Text = Field(default="scenario", max_length=LONGEST_NAME, description="Name of the scenario.")
     description: Text = Field(default="", description="A description for people.")
     seed: Seed = Field(default=0, description="Seed of every random draw; same seed, same bytes.")
     clock: ClockSection = Field(default=ClockSection(), description="How time passes.")
@@ -266,6 +331,12 @@ class Scenario(Section):
         changed._written = None
         return changed
 
+    def with_world(self, world: WorldSection) -> Self:
+        """Return a copy with another section `world`."""
+        changed = self.model_copy(update={"world": world})
+        changed._written = None
+        return changed
+
     def to_dict(self, *, defaults: bool = False) -> dict[str, Any]:
         """Return plain data that loads back equal, with values at their default only on request."""
         return self.model_dump(mode="json", exclude_defaults=not defaults, exclude_none=True)
@@ -312,6 +383,7 @@ def scenario_schema() -> dict[str, Any]:
         ("TaskEntry", KINDS), ("NoFlyZone", ("circle", "polygon")), ("MissionEvent", EVENTS),
         ("PolygonTask", ("spacing", "camera")), ("FrictionPatch", FrictionPatch.ONE_OF[1]),
         ("Obstacle", Obstacle.ONE_OF[1]), ("TrackSection", SOURCES),
+        ("WindProfileSection", WindProfileSection.ONE_OF[1]),
     ):  # fmt: skip
         parts[part]["oneOf"] = [{"required": [name]} for name in names]
     schema["anyOf"] = [{"required": [name]} for name in (*schema.pop("required"), "mission")]
@@ -321,6 +393,7 @@ def scenario_schema() -> dict[str, Any]:
     schema["properties"]["track"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["contact"]["anyOf"].append({"type": "boolean"})
+    parts["WorldSection"]["properties"]["gusts"]["anyOf"].append({"type": "boolean"})
     schema["properties"]["rules"]["anyOf"].append({"enum": list(DISCIPLINES)})
     parts["VehicleEntry"]["properties"]["contact"]["anyOf"].append({"type": "boolean"})
     radio_schema(schema)

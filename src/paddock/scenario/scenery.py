@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInf
 
 from paddock.errors import PaddockError
 from paddock.scenario.base import (
+    LONGEST_NAME,
     Flag,
     NotNegative,
     Number,
@@ -33,7 +34,8 @@ MOST_VALUES = 1 << 24  # of a map
 MOST_OBSTACLES = 100_000
 TYPES = ("u1", "u2", "f4", "f8")
 FILES = "files"
-"""Key of a validation context: the folder of relative paths, or None where files must not be read."""
+"""Key of a validation context: the folder of relative paths. Without it files are not read: not those that a client, a
+recording or a saved state names."""
 
 
 class Grid(Section):
@@ -78,9 +80,9 @@ def _grid(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, dict | Grid):
         return value
     if isinstance(value, str):
-        folder = (info.context or {}).get(FILES, "")
+        folder = (info.context or {}).get(FILES)
         if folder is None:
-            raise invalid("files are not read for clients: give the rows themselves, or a packed grid")
+            raise invalid("files are not read here: give the rows themselves, or a packed grid")
         from paddock.scenario.grid_files import read_grid
 
         try:
@@ -293,7 +295,7 @@ class Obstacle(OneOf):
     """A static obstacle."""
 
     ONE_OF: ClassVar[Any] = ("an obstacle", ("box", "wall", "cylinder", "cone"))
-    name: Text = Field(default="", description="Name, for people and events.")
+    name: Text = Field(default="", max_length=LONGEST_NAME, description="Name, for people and events.")
     material: Literal["concrete", "metal", "wood", "vegetation", "glass"] = Field(
         default="concrete", description="Material, which attenuates radio signals."
     )

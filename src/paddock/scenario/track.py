@@ -107,9 +107,9 @@ def _track(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, dict) or not isinstance(value.get("file"), str) or value.get("text") is not None:
         return value
     _check_sources([key for key in SOURCES if value.get(key) is not None])  # before the file is looked for
-    folder = (info.context or {}).get(FILES, "")
+    folder = (info.context or {}).get(FILES)
     if folder is None:
-        raise invalid("files are not read for clients: give {file: NAME, text: TEXT}", ("file",))
+        raise invalid("files are not read here: give {file: NAME, text: TEXT}", ("file",))
     return {**value, "text": _file_text(Path(folder, value["file"]))}
 
 
@@ -120,9 +120,7 @@ def is_track_file(name: str) -> bool:
 
 def _file_text(path: Path) -> str:
     try:
-        if path.is_file() and path.stat().st_size > LONGEST_TRACK:
-            raise invalid(f"{path}: a track file has at most {LONGEST_TRACK >> 20} MB")
-        return read_text(path).replace("\r\n", "\n")
+        return read_text(path, LONGEST_TRACK).replace("\r\n", "\n")
     except ScenarioError as error:
         raise invalid(error.problems[0]) from None
 

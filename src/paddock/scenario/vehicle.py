@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from paddock.files import read_file
 from paddock.scenario.base import (
     Behaviour,
     BehaviourChoice,
@@ -220,21 +221,18 @@ def _subsystem(value: Any, info: ValidationInfo) -> Any:
         raise invalid(f"a subsystem is a name, a dotted path or a file, not {value!r:.60}")
     if not value.lower().endswith(PART_FILES):
         return {"name": value}
-    folder = (info.context or {}).get(FILES, "")
+    folder = (info.context or {}).get(FILES)
     if folder is None:
-        raise invalid("files are not read for clients: give {file: NAME, text: TEXT}")
+        raise invalid("files are not read here: give {file: NAME, text: TEXT}")
     return {"name": value, "text": _part_text(Path(folder, value))}
 
 
 def _part_text(path: Path) -> str:
     """Return the text of a file; other programs write comments in any encoding, so only ASCII is kept."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LONGEST_PART + 1)
+        data = read_file(path, LONGEST_PART)
     except OSError as error:
         raise invalid(f"cannot read {path}: {error.strerror or error}") from None
-    if len(data) > LONGEST_PART:
-        raise invalid(f"{path}: such a file has at most {LONGEST_PART >> 10} KiB")
     text = "\n".join(data.decode("ascii", "replace").splitlines()) + "\n"
     return "".join(c if c in "\t\n" or 32 <= ord(c) < 127 else "?" for c in text)
 
@@ -244,7 +242,7 @@ def with_files(fields: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(fields.get("subsystems"), Mapping):
         return dict(fields)
     read = {"model": "x", "subsystems": dict(fields["subsystems"])}
-    subsystems = validated(VehicleEntry, read, Marks(), ("vehicles", 0)).subsystems
+    subsystems = validated(VehicleEntry, read, Marks(), ("vehicles", 0), {FILES: ""}).subsystems
     return {**fields, "subsystems": {part: choice.model_dump() for part, choice in subsystems.items()}}
 
 

@@ -8,7 +8,7 @@ It sees the vehicles that carry it (`FleetView`), and everything around these (`
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from typing import Annotated, Any, NamedTuple
@@ -136,10 +136,13 @@ class Sensor:
     def _name_hash(self) -> int:
         return xxhash.xxh3_64_intdigest(f"sensor {self.name}".encode())
 
-    def spec(self, scenic: bool = False) -> KernelSpec:
-        """Return the kernel that samples a fleet; `scenic`: in a world with scenery, of which rays need the tables."""
+    def spec(self, scenic: bool = False, wind: tuple[str, ...] = ()) -> KernelSpec:
+        """Return the kernel that samples a fleet; `scenic`: in a world with scenery, of which rays need the tables.
+
+        `wind`: the fields of the environment that each vehicle has of its own.
+        """
         measure = rebound(self.measure, LOOKING) if scenic else self.measure
-        environment = SCENIC if measure is not self.measure else LEVEL
+        environment = replace(SCENIC if measure is not self.measure else LEVEL, varying=wind)
         arguments = (
             Rows("reading", self.reading, "write"),
             Rows("pose", Pose, fixed=True),
@@ -195,6 +198,12 @@ class ArrayReading(NamedTuple):
     fields: tuple[Column, ...] = ()  # of the last axis, where it has several meanings
 
 
+SAMPLE_POSE = ArrayReading(
+    "sample_pose", (7,), "float64", "", "pose of the vehicle when the reading was measured", columns_of(Pose)[:7]
+)
+"""The array that every sensor with arrays has besides its own: what it measured is relative to this pose."""
+
+
 @dataclass(frozen=True)
 class ArraySensor(Sensor):
     """A kind of sensor whose readings are arrays of a fixed shape per vehicle, and a few numbers.
@@ -209,6 +218,10 @@ class ArraySensor(Sensor):
     look: Callable[["FleetView", Mapping[str, Any], Any], None] = field(default=lambda view, arrays, reading: None)
     # (view, name -> (n, *shape), (columns of the reading, n)): fills the arrays and the reading
     problem: Callable[[Any], str] = field(default=lambda options: "")  # (options) -> what is impossible, "" if nothing
+
+    def all_arrays(self, options: Any) -> tuple[ArrayReading, ...]:
+        """Return its arrays, the last of which is the pose at which they were measured."""
+        return (*self.arrays(options), SAMPLE_POSE)
 
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return no kernel: `look` calls compiled routines."""

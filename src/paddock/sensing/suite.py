@@ -1,6 +1,7 @@
 """One sensor on one fleet: sampling times, memory, and delayed samples."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sensing.sensor import PURPOSES, Around, ArrayReading, ArraySensor, FleetView, Sensor
+from paddock.sensing.sensor import PURPOSES, SAMPLE_POSE, Around, ArrayReading, ArraySensor, FleetView, Sensor
 from paddock.sensing.site import Site
 from paddock.wire.results import ArrayTree, ColumnTree
 from paddock.world.columns import Column, Floats, column_index, defaults_of, filled
@@ -49,10 +50,12 @@ class FleetSensor:
         index: int = 0,
         where: str = "",
         scenery: tuple[Floats, ...] = (),
+        wind: tuple[str, ...] = (),
     ) -> None:
         """`tick_rate` in Hz; `index` counts sensors of one kind on a vehicle; `where` prefixes error messages.
 
-        `scenery`: the tables of a world that has some.
+        `scenery`: the tables of a world that has some. `wind`: the fields of the environment that each vehicle has of
+        its own; then `sample` takes their table.
         """
         if not 0 <= index <= INDEX_MAX:
             raise InvalidValueError(f"sensor {sensor.name!r}: index must lie in 0 to {INDEX_MAX}, not {index}")
@@ -76,17 +79,17 @@ class FleetSensor:
         self._seed, self._key = -1, 0  # of the random draws; the key belongs to the seed
         self._unseen: Floats | None = None  # what a sensor reads of a vehicle that has nothing for it
         self.kernel: CompiledKernels | None = None
-        self._prepare(scenery)
+        self._prepare(scenery, wind)
 
     def _read_options(self, options: Mapping[str, Any], where: str) -> Floats:
         """Return the values of all options."""
         return filled(self.sensor.options, options, f"option of sensor {self.sensor.name!r}", where)
 
-    def _prepare(self, scenery: tuple[Floats, ...]) -> None:
+    def _prepare(self, scenery: tuple[Floats, ...], wind: tuple[str, ...]) -> None:
         """Find the kernel."""
-        spec = self.sensor.spec(bool(scenery))
+        spec = self.sensor.spec(bool(scenery), wind)
         compiled = self.kernel = kernel(spec)
-        self._scenery = scenery if spec != self.sensor.spec() else ()
+        self._scenery = scenery if spec != self.sensor.spec(wind=wind) else ()
         self._measure = DirectCall(compiled)
 
     @property
@@ -114,6 +117,7 @@ class FleetSensor:
         seen: Floats | None = None,
         around: Around | None = None,
         ids: NDArray[np.int64] | None = None,
+        wind: tuple[Floats, ...] = (),
     ) -> None:
         """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64).
 
@@ -137,7 +141,7 @@ class FleetSensor:
         self.taken += 1
         if seed != self._seed:
             self._seed, self._key = seed, self.sensor.key(seed)
-        self._take(slot, tick, pose, streams, environment, interval, seen, around or Around(), ids)
+        self._take(slot, tick, pose, streams, (environment, *wind), interval, seen, around or Around(), ids)
         if self.delay_max:
             self.arrive(tick)
         else:
@@ -149,16 +153,16 @@ class FleetSensor:
         tick: int,
         pose: Floats,
         streams: NDArray[np.int64],
-        environment: Floats,
+        environment: tuple[Floats, ...],
         interval: float,
         seen: Floats | None,
         around: Around,
         ids: NDArray[np.int64] | None,
     ) -> None:
-        """Write the readings of this tick into a slot."""
+        """Write the readings of this tick into a slot; `environment`: its values, and the wind at each vehicle."""
         if seen is None and self.sensor.seen is not None:
             seen = self._default_seen(self.sensor.seen)
-        constants = self.options, environment, *self._scenery, self._site
+        constants = self.options, *environment, *self._scenery, self._site
         draws = self._key, streams, self.purpose, tick
         inputs = (pose,) if seen is None else (pose, seen)
         self._measure((self.n, 1, self.samples[slot], *inputs, self.memory, *constants, *draws, interval))
@@ -313,17 +317,20 @@ class FleetArraySensor(FleetSensor):
             raise InvalidValueError(f"{prefix}sensor {sensor.name!r}: {problem}")
         return read
 
-    def _prepare(self, scenery: tuple[Floats, ...]) -> None:
+    def _prepare(self, scenery: tuple[Floats, ...], wind: tuple[str, ...]) -> None:
         """Add the arrays of the reading; the routines of `look` are compiled when they are first called."""
         for name, reading in self.arrays.items():
             kind: str = np.dtype(reading.dtype).str[1:]
             axes: tuple[str | int, ...] = ("slot", VEHICLE, *reading.shape)
-            add_table(self, name, ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True), "blocks")
+            leaf = ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True)
+            if name == SAMPLE_POSE.name:  # follows from the state of its tick
+                leaf = replace(leaf, infinite=False, hashed=False, settled=False)
+            add_table(self, name, leaf, "blocks")
 
     @cached_property
     def arrays(self) -> dict[str, ArrayReading]:
         """The arrays of its reading, by name."""
-        return {array.name: array for array in self.sensor.arrays(self.chosen)}
+        return {array.name: array for array in self.sensor.all_arrays(self.chosen)}
 
     @property
     def nbytes(self) -> int:
@@ -336,7 +343,7 @@ class FleetArraySensor(FleetSensor):
         tick: int,
         pose: Floats,
         streams: Ints,
-        environment: Floats,
+        environment: tuple[Floats, ...],
         interval: float,
         seen: Floats | None,
         around: Around,
@@ -345,12 +352,13 @@ class FleetArraySensor(FleetSensor):
         n = self.n
         numbers = np.full(n, -1, np.int64) if ids is None else ids[:n]
         view = FleetView(
-            *(n, pose, numbers, streams[:n], self.chosen, environment, around),
+            *(n, pose, numbers, streams[:n], self.chosen, environment[0], around),
             *(self._key, self.purpose, tick),
         )
         if n:
             arrays = {name: array[slot, :n] for name, array in self.blocks.items()}
             self.sensor.look(view, arrays, self.samples[slot][:, :n])
+            arrays[SAMPLE_POSE.name][:] = pose[: len(SAMPLE_POSE.fields), :n].T
         self.arrivals[slot] = NEVER
         if self.delay_max > self.delay:
             late = np.zeros(n, np.int64)
@@ -452,7 +460,7 @@ def array_trees(
     for column in layout.arrays:
         name, _, reading = column.name.partition(".")
         sensor, chosen = sensors.get(name), dict(options.get(name, {}))
-        arrays = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
+        arrays = sensor.all_arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
         about = next((described for described in arrays if described.name == reading), None)
         trees.append(
             {

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from math import isfinite
 from time import time
 from typing import TYPE_CHECKING, Any
 
+from paddock.engine.columns import COMMAND, SAMPLE_TICK, snapshot_columns
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.table import RadioStatus
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.sensing.suite import array_trees, column_tree, fleet_array_trees, fleet_sensor
 from paddock.serve.subscribers.subscription import DERIVED
-from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, Pose, column_index, columns_of
@@ -26,9 +25,6 @@ if TYPE_CHECKING:  # the hub uses this module and has no engine
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
 
-COMMAND = "command."
-SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tick")
-
 
 def column_trees(tuple_class: type) -> list[ColumnTree]:
     """Return the columns of a named tuple class as trees."""
@@ -39,23 +35,6 @@ def value_trees(columns: Iterable[Column], values: Mapping[str, float]) -> list[
     """Return columns with the values of one vehicle; columns without a value are skipped."""
     known = [(column, float(values[column.name])) for column in columns if column.name in values]
     return [{**column_tree(column), "value": value if isfinite(value) else None} for column, value in known]
-
-
-def snapshot_columns(
-    names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]
-) -> dict[str, Column]:
-    """Return the columns of a snapshot by name, in order; unknown ones have no unit."""
-    known = {column.name: column for column in columns_of(Pose)}
-    if model is not None:
-        state = {column.name: column for column in columns_of(model.state)}
-        known |= {name: state[name] for name in model.telemetry}
-        known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
-        known |= {COMMAND + column.name: column for column in columns_of(model.command)}
-    known |= {f"race.{column.name}": column for column in columns_of(RaceColumns)}
-    known |= {f"radio.{column.name}": column for column in columns_of(RadioStatus)}
-    for name, sensor in sensors.items():
-        known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
-    return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}
 
 
 def fleet_columns(names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> list[ColumnTree]:

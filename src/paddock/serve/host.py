@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
-from paddock.serve.link import HubConnection
+from paddock.serve.link import HubConnection, HubProcess
 from paddock.world.ring import RingWriter
 from paddock.world.snapshot import Snapshot
 
@@ -76,7 +76,8 @@ START = 30.0  # s for a hub to start
 HANG = 5.0  # s without a heartbeat after which a hub is replaced; those count in which it could run
 LONGEST = 60.0  # s without a heartbeat after which it is replaced in any case
 BEAT = 0.5  # s between heartbeats
-BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # s before the first, second, ... restart of a hub that dies repeatedly.
+BACKOFF = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # s before the first, second, ... restart of a hub that dies repeatedly.
+SPARE_AFTER = 5.0  # s for which a hub has run when a spare process is started, in which it is replaced at once
 
 
 class ThreadTime(NamedTuple):
@@ -151,7 +152,9 @@ class Host:
         self.on_log = on_log
         self.restarts = 0
         self.addresses: dict[str, Any] = dict(addresses or {})  # endpoint -> its address
-        self._closing = threading.Event()
+        self._closing = False
+        self._woken = threading.Event()  # it closes, or a hub is lost
+        self._spare: HubProcess | None = None  # has imported what takes seconds on a busy machine
         self._ring = RingWriter(slots=None)
         self._publishing = threading.Lock()
         self._shown = source.publish_present()  # the last published snapshot
@@ -179,14 +182,17 @@ class Host:
 
     def close(self) -> None:
         """Stop serving."""
-        if self._closing.is_set():
+        if self._closing:
             return
-        self._closing.set()
+        self._closing = True
+        self._woken.set()
         self._keeper.join()
         for unwatch in self._unwatch or ():
             unwatch()
         self.source.detach()
         self._hub.stop()
+        if self._spare is not None:
+            self._spare.discard()
         self._ring.close()
 
     def __enter__(self) -> Self:
@@ -237,7 +243,11 @@ class Host:
             "live": self.source.live,
             "addresses": self.addresses,
         }
-        return HubConnection(config, self.source, self.on_log, self._watch)
+        hub, self._spare = self._spare, None
+        if hub is not None and not hub.waits:  # it has died, too
+            hub.discard()
+            hub = None
+        return HubConnection(hub or HubProcess(), config, self.source, self.on_log, self._watch, self._woken.set)
 
     def _keep(self) -> None:
         """Exchange heartbeats; replace a hub that sends none."""
@@ -245,7 +255,7 @@ class Host:
         while True:
             asked = monotonic()
             self._hub.send({"beat": self.source.figures()})
-            if self._closing.wait(BEAT):
+            if self._rested(BEAT):
                 return
             if silence.pid != self._hub.process.pid:
                 silence = Silence(self._hub.process.pid)
@@ -253,13 +263,22 @@ class Host:
             trouble = self._hub.trouble() or silence.trouble
             if trouble is None:
                 failures = 0 if monotonic() - since > 60 else failures
+                if self._spare is None and monotonic() - since > SPARE_AFTER:
+                    self._spare = HubProcess(self.options.endpoints)
                 continue
             wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
             self.on_log(f"the hub {trouble}; restarting it")
-            failures, since = failures + 1, monotonic()
-            if self._closing.wait(wait):
+            failures += 1
+            if self._rested(wait):
                 return
             self._replace()
+            since = monotonic()
+
+    def _rested(self, seconds: float) -> bool:
+        """Wait, until a hub is lost; return whether the host closes."""
+        self._woken.wait(seconds)
+        self._woken.clear()
+        return self._closing
 
     def _replace(self) -> None:
         dead, self.restarts = self._hub, self.restarts + 1

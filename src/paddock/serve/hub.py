@@ -32,6 +32,7 @@ from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.operation import Handling
 from paddock.wire.results import SubscriberTree
 from paddock.world.ring import RingReader
+from paddock.world.shared_memory import RingControl
 from paddock.world.snapshot import Snapshot
 
 COMMANDS, CHANGES = 0.010, 0.004  # shares of the ticking thread's time
@@ -43,6 +44,8 @@ MOST_OPEN: dict[Handling, int] = {"clock": 16, "command": 16, "change": 1}  # op
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
 MOST_BYTES = 128 << 20  # bytes of arrays and blobs that may wait, of all clients
+CLOSING = 1.0  # s for the endpoints to close
+MOMENT = 0.01  # s
 NOTHING = Cost(0.0, 0.0, 0.0)
 Send = Callable[[], None]  # sends the data encoded from a snapshot
 
@@ -288,6 +291,7 @@ class Hub:
         self.shown = 0.0  # monotonic s at which the last snapshot was passed on
         self.endpoints: dict[str, Endpoint] = {}
         self.stopped = asyncio.Event()
+        self.orphaned = False  # the simulation has gone without a word
         self._bell = bell
         self._config = config
         self.gate = OperationGate(self.loop, self._send, self.count)
@@ -329,6 +333,7 @@ class Hub:
             self.link.send_encoded(item.message)
         except LinkClosedError as error:
             del self._requests[item.number]
+            self.orphaned = True
             self.stopped.set()
             self.gate.settle(item, NOTHING)
             item.then(OperationError("PaddockError", f"{item.operation}: {error}"))
@@ -362,11 +367,18 @@ class Hub:
         self.loop.add_reader(self._bell, self._on_bell)
         await self.stopped.wait()
         self.loop.remove_reader(self.link.socket)
+        if self.orphaned:
+            await self._remove_ring()
         self.gate.close()
-        for endpoint in self.endpoints.values():
-            with suppress(Exception):
-                await asyncio.wait_for(endpoint.close(), 1.0)
-        await self.checker.close()
+        closing = (asyncio.wait_for(endpoint.close(), CLOSING) for endpoint in self.endpoints.values())
+        await asyncio.gather(*closing, self.checker.close(), return_exceptions=True)
+
+    async def _remove_ring(self) -> None:
+        """Remove the shared memory of a simulation that has been killed, as soon as its process has ended."""
+        for _ in range(round(CLOSING / MOMENT)):
+            if RingControl.remove_dead(self.ring.name):
+                return
+            await asyncio.sleep(MOMENT)
 
     async def _open(self) -> dict[str, Any]:
         addresses = {}
@@ -394,6 +406,7 @@ class Hub:
             piece = b""
         if not piece:
             self.loop.remove_reader(self.link.socket)
+            self.orphaned = not self.stopped.is_set()
             self.stopped.set()
             return
         self.link.decoder.feed(piece)
@@ -491,10 +504,18 @@ def main(link_number: int, bell_number: int) -> None:
 
 
 async def _serve(link: HubLink, bell: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    while (first := next(link.decoder, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
-        link.decoder.feed(piece)
-    if first is not None:
-        await Hub(link, bell, first["config"]).serve()
+    if (first := await _next_message(link)) is not None:
+        for name in first["import"]:
+            import_module(f"paddock.serve.endpoints.{name}")
+        if (second := await _next_message(link)) is not None:
+            await Hub(link, bell, second["config"]).serve()
     link.close()
     bell.close()
+
+
+async def _next_message(link: HubLink) -> dict[str, Any] | None:
+    """Return the next message of the simulation; None at its end."""
+    loop = asyncio.get_running_loop()
+    while (message := next(link.decoder, None)) is None and (piece := await loop.sock_recv(link.socket, PIECE)):
+        link.decoder.feed(piece)
+    return message

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 18  # bytes received at a time
 MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
 MOST_POSTED = 100_000  # messages after which further posted ones are lost: the hub is about to be replaced
+ENDING = 0.2  # s between the end of a process's link and its own
 _ARRAY = 1  # code of the extension type: (dtype, shape, bytes)
 
 
@@ -192,23 +193,54 @@ def start_process(link: int, bell: int) -> subprocess.Popen[str]:
     )
 
 
-class HubConnection:
-    """The simulation's end: one hub process, started by `python -m paddock.serve`, never by fork.
+class HubProcess:
+    """A process that becomes a hub with its configuration, started by `python -m paddock.serve`, never by fork."""
 
-    A thread passes the operations of its clients to the source and sends the replies.
-    """
-
-    def __init__(self, config: dict[str, Any], source: "Source", on_log: OnLog, on_periods: OnPeriods) -> None:
-        """`on_log` receives each line that the hub logs, `on_periods` the periods (ticks) that subscribers want."""
+    def __init__(self, endpoints: Iterable[str] = ()) -> None:
+        """`endpoints` are the names of those that it imports while it waits."""
         ours, theirs = socket.socketpair()
-        self._bell, bell = socket.socketpair()
-        self._bell.setblocking(False)
+        self.bell, bell = socket.socketpair()
+        self.bell.setblocking(False)
         self.process = start_process(theirs.fileno(), bell.fileno())
         theirs.close()
         bell.close()
         self.link = HubLink(ours, blocking=True)
+        self.link.send({"import": list(endpoints)})
+
+    @property
+    def waits(self) -> bool:
+        """Whether the process still runs."""
+        return self.process.poll() is None
+
+    def discard(self) -> None:
+        """End a process that has not become a hub."""
+        self.link.close()
+        self.bell.close()
+        self.process.kill()
+        self.process.wait()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+
+
+class HubConnection:
+    """The simulation's end of one hub.
+
+    A thread passes the operations of its clients to the source and sends the replies.
+    """
+
+    def __init__(
+        self,
+        hub: HubProcess,
+        config: dict[str, Any],
+        source: "Source",
+        on_log: OnLog,
+        on_periods: OnPeriods,
+        on_lost: Callable[[], None],
+    ) -> None:
+        """`on_log` receives each line that the hub logs, `on_periods` the periods (ticks) that subscribers want."""
+        self.process, self.link, self._bell = hub.process, hub.link, hub.bell
         self._source = source
-        self._on_periods = on_periods
+        self._on_periods, self._on_lost = on_periods, on_lost
         self._seen = monotonic()
         self._ready = threading.Event()
         self._answer: dict[str, Any] = {}
@@ -305,6 +337,12 @@ class HubConnection:
 
     def _read(self) -> None:
         """Read messages until the hub's end of the link closes."""
+        self._read_messages()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(ENDING)
+        self._on_lost()
+
+    def _read_messages(self) -> None:
         while True:
             try:
                 piece = self.link.socket.recv(PIECE)  # returns when the hub's process ends

@@ -32,10 +32,10 @@ from paddock.wire import results as r
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.arguments import ArgumentError, ColumnList, Robot
 from paddock.wire.results import (
-    Empty,
     Moment,
     ProblemTree,
     ScenarioCardTree,
+    ScenarioLoading,
     ScenarioText,
     Spawned,
     SpawnedDrone,
@@ -348,7 +348,7 @@ async def check_scenario(client: Client, text: str) -> list[ProblemTree]:
     return await _problems(client, text)
 
 
-async def load_scenario(client: Client, text: str | None, name: str | None) -> Empty:
+async def load_scenario(client: Client, text: str | None, name: str | None) -> ScenarioLoading:
     """Check the scenario, then run the operation `switch_scenario`."""
     if (text is None) == (name is None):
         raise PaddockError("load_scenario: give 'text', a scenario in YAML, or 'name', that of a demo or manoeuvre")
@@ -360,8 +360,7 @@ async def load_scenario(client: Client, text: str | None, name: str | None) -> E
         ]
         more = [f"and {len(problems) - len(lines)} more"] if len(problems) > len(lines) else []
         raise PaddockError("; ".join([*lines, *more]))
-    await client.request("switch_scenario", text=source_text)
-    return {}
+    return {"ignored": (await client.request("switch_scenario", text=source_text)).result}
 
 
 async def _problems(client: Client, text: str) -> list[ProblemTree]:

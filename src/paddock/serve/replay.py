@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, astuple
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from time import time
 from typing import Any
@@ -174,12 +174,22 @@ class ReplaySource:
     def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
         return [asdict(event) for event in self.player.events() if event.number > since]
 
-    def series(self, client: str, target: str | int, columns: list[str]) -> Callable[[], SeriesTree]:
+    def series(
+        self,
+        client: str,
+        target: str | int,
+        columns: list[str],
+        start: float | None = None,
+        end: float | None = None,
+    ) -> Callable[[], SeriesTree]:
         """Return a function that reads them: a long recording takes seconds."""
         run, choice = self.player.recording, ColumnChoice(target, tuple(columns))
-        samples = range(0, len(run), 1 + len(run) // MOST_POINTS)
 
         def read() -> SeriesTree:
+            times = run.sample(0).time + run.times()
+            step = 1 + len(run) // MOST_POINTS
+            first, last = -inf if start is None else start, inf if end is None else end
+            samples = [k for k in range(0, len(run), step) if first <= times[k] < last]
             columns_of_samples = [
                 ColumnReader(sample.layout).read(sample, choice) for sample in map(run.sample, samples)
             ]
@@ -188,10 +198,9 @@ class ReplaySource:
                     sample[:, 0] if sample.shape[1] == 1 else np.full(len(columns), np.nan)
                     for sample in columns_of_samples
                 ]
-            ).T
-            times = run.sample(0).time + run.times()[samples.start : samples.stop : samples.step]
+            ).T.reshape(len(columns), len(samples))
             finite_values = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
-            return {"times": times.tolist(), "values": finite_values}
+            return {"times": times[samples].tolist(), "values": finite_values}
 
         return read
 

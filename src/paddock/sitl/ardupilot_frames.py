@@ -19,7 +19,7 @@ LEVER = sqrt(2.0) / 4.0
 JSON_PORT = 9002
 MAVLINK_PORT = 5760
 PORT_STEP = 10  # port offset from one ArduPilot instance to the next
-PARAMETERS = "Tools/autotest/default_params"
+AUTOTEST = "Tools/autotest"
 
 
 @cache  # of 65,536 values at most
@@ -96,7 +96,7 @@ class ArduPilotFrame:
     vehicle: str  # sim_vehicle.py -v
     binary: str
     sim_frame: str  # sim_vehicle.py -f
-    defaults: tuple[str, ...]  # parameter files in Tools/autotest/default_params
+    defaults: tuple[str, ...]  # parameter files in Tools/autotest
     channels: tuple[Channel, ...]
     idle_pwm: int = 0  # us of its motors while disarmed, or less
     plus: bool = False  # a quadrotor plus, on an airframe whose motors stand in an X
@@ -134,7 +134,7 @@ COPTER = ArduPilotFrame(
     vehicle="ArduCopter",
     binary="arducopter",
     sim_frame="quad",
-    defaults=("copter.parm",),
+    defaults=("default_params/copter.parm",),
     channels=tuple(Channel(k, 1 + k, THRUST) for k in range(4)),
     idle_pwm=1000,
     longest_dt=1.0 / 720.0,  # it arms with an IMU at 1.8 times its loop of 400 Hz, or faster
@@ -156,7 +156,7 @@ ROVER = ArduPilotFrame(
     vehicle="Rover",
     binary="ardurover",
     sim_frame="rover",
-    defaults=("rover.parm",),
+    defaults=("default_params/rover.parm",),
     channels=(Channel(2, 1, DEFLECTION), Channel(0, SERVO, DEFLECTION)),
 )
 ROVER_SKID = replace(
@@ -165,7 +165,7 @@ ROVER_SKID = replace(
     summary="skid-steer rover (SERVO1 ThrottleLeft, SERVO3 ThrottleRight)",
     craft="rover",
     sim_frame="rover-skid",
-    defaults=("rover.parm", "rover-skid.parm"),
+    defaults=("default_params/rover.parm", "default_params/rover-skid.parm"),
     channels=(Channel(0, 1, DEFLECTION), Channel(2, 2, DEFLECTION)),
 )
 PLANE = ArduPilotFrame(
@@ -175,7 +175,7 @@ PLANE = ArduPilotFrame(
     vehicle="ArduPlane",
     binary="arduplane",
     sim_frame="plane",
-    defaults=("plane.parm",),
+    defaults=("models/plane.parm",),
     channels=(
         Channel(2, 1, THROTTLE),
         *(Channel(index, SERVO + k, DEFLECTION) for k, index in enumerate((0, 1, 3))),
@@ -202,22 +202,38 @@ def json_port(instance: int) -> int:
     return JSON_PORT + PORT_STEP * instance
 
 
-def launch_lines(
-    frame: str, instance: int, origin: Origin, heading: float = 0.0, address: str = "127.0.0.1"
-) -> list[str]:
-    """Return the command lines for one instance, with and without sim_vehicle.py, and where to connect.
+class Launch(NamedTuple):
+    """What the command lines of an instance depend on besides its frame."""
 
-    `heading` (rad, clockwise from north) only counts until the first state arrives; `address` is that of Paddock.
-    """
-    entry = find_frame(frame)
-    home = f"{origin.latitude_deg:.7f},{origin.longitude_deg:.7f},{origin.height_m:.2f},{degrees(heading) % 360.0:.1f}"
+    instance: int
+    origin: Origin
+    heading: float = 0.0  # rad, clockwise from north; only counts until the first state arrives
+    address: str = "127.0.0.1"  # of Paddock
+    relay: int | None = None  # UDP port of its MAVLink packets, where they go over the radio
+    pace: float = 1.0  # simulated s per s; 0: as fast as possible
+
+
+FASTEST = 100.0  # --speedup for a run as fast as possible
+
+
+def launch_lines(frame: str, launch: Launch) -> list[str]:
+    """Return the command lines for one instance, with and without sim_vehicle.py, and where to connect."""
+    entry, origin, instance = find_frame(frame), launch.origin, launch.instance
+    heading = round(degrees(launch.heading) % 360.0, 1) % 360.0
+    home = f"{origin.latitude_deg:.7f},{origin.longitude_deg:.7f},{origin.height_m:.2f},{heading:.1f}"
     own = [str(Path(__file__).with_name(entry.own_parameters))] if entry.own_parameters else []
     number = f" -I {instance} --sysid {instance + 1}" if instance else ""
-    files = ",".join([*(f"{PARAMETERS}/{name}" for name in entry.defaults), *own])
+    files = ",".join([*(f"{AUTOTEST}/{name}" for name in entry.defaults), *own])
+    speed = "" if launch.pace == 1.0 else f" --speedup {launch.pace or FASTEST:g}"
+    # port 0 would wait for a TCP connection, and pass the radio by
+    ports = "" if launch.relay is None else f"--serial0 none --serial1 udpclient:{launch.address}:{launch.relay}"
+    script, binary = (f' --no-mavproxy -A "{ports}"', f" {ports}") if ports else ("", "")
+    tcp = f"tcp:127.0.0.1:{MAVLINK_PORT + PORT_STEP * instance}"
     return [
-        f"start:    sim_vehicle.py -v {entry.vehicle} -f {entry.sim_frame} --model JSON:{address} "
-        f"--custom-location={home}{number}{''.join(f' --add-param-file={file}' for file in own)}",
-        f"or:       build/sitl/bin/{entry.binary} --model JSON:{address} --home {home}{number} --defaults {files}",
-        f"connect:  tcp:127.0.0.1:{MAVLINK_PORT + PORT_STEP * instance}",
+        f"start:    sim_vehicle.py -v {entry.vehicle} -f {entry.sim_frame} --model JSON:{launch.address} "
+        f"--custom-location={home}{number}{speed}{script}{''.join(f' --add-param-file={file}' for file in own)}",
+        f"or:       build/sitl/bin/{entry.binary} --model JSON:{launch.address} --home {home}{number}{speed}{binary} "
+        f"--defaults {files}",
+        *([] if ports else [f"connect:  {tcp}"]),
         *([f"note:     {entry.caution}"] if entry.caution else []),
     ]

@@ -1,11 +1,13 @@
 """What ArduPilot and PX4 share: autopilots that run in processes of their own and are reached over a socket."""
 
 import socket
+from collections.abc import Callable
 
 from paddock.autopilot.contract import Autopilot
 from paddock.errors import PaddockError
 
 PX4_PORT = 4560  # TCP port at which PX4 instance 0 expects its simulator
+MOST_REASONS = 20  # of rejections that are reported in a run: others may send anything
 DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an autopilot that is silent on purpose
 
 
@@ -18,6 +20,8 @@ class ExternalAutopilot(Autopilot):
         self.instance, self.port = instance, port  # the port is known after `open`
         self._address, self._dt_us, self._ticks = address, dt * 1e6, ticks
         self._socket: socket.socket | None = None
+        self.on_event: list[Callable[[str, str], None]] = []  # called with kind and detail
+        self._reported: set[str] = set()  # reasons of rejections that were reported
 
     @property
     def period_us(self) -> int:
@@ -54,12 +58,20 @@ class ExternalAutopilot(Autopilot):
         return True
 
     def _reject(self, why: str) -> None:
-        """Count data that cannot be used, and show why."""
+        """Count data that cannot be used, show why, and report a new reason."""
         self.status.rejected += 1
         self.status.note = why
+        if why not in self._reported and len(self._reported) < MOST_REASONS:
+            self._reported.add(why)
+            self._report("rejected", why)
+
+    def _report(self, kind: str, detail: str) -> None:
+        for listener in self.on_event:
+            listener(kind, detail)
 
     def _report_restart(self) -> None:
         """Count a restart of the process, and notify listeners."""
         self.status.restarts += 1
+        self._report("restarted", f"{self.kind} has restarted ({self.status.restarts} in this run)")
         for listener in self.on_restart:
             listener()

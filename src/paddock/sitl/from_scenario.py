@@ -136,9 +136,7 @@ def _autopilot(
     if pilots.autopilot == "px4":
         from paddock.sitl.px4 import Px4Autopilot
 
-        if craft != "copter":
-            raise InvalidValueError(f"PX4 supports copters only, not craft {craft!r}")
-        return Px4Autopilot(dt, Origin(*sim.scenario.world.origin), instance=instance, address=address)
+        return Px4Autopilot(craft, dt, Origin(*sim.scenario.world.origin), instance=instance, address=address)
     from paddock.autopilot.autopilot import BuiltInAutopilot
 
     folder = None if sitl.parameters is None else Path(sitl.parameters)

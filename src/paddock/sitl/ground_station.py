@@ -13,6 +13,7 @@ from paddock.autopilot.estimate import LocalFrame
 from paddock.autopilot.mission_items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
 from paddock.autopilot.telemetry import ACCEPTED, Ack, Landed, Severity, denied, rejected
 from paddock.errors import PaddockError
+from paddock.files import read_file
 from paddock.mavlink.protocols import decode, encode
 from paddock.mavlink.radio_path import RadioPath
 from paddock.sitl.from_scenario import FlownVehicle
@@ -50,7 +51,7 @@ def mission_file(path: str | Path, craft: str) -> list[MissionItem]:
     """Return the items of a `.plan` or `.waypoints` file, home first; PaddockError if the craft cannot fly them."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_file(file).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PaddockError(f"mission {file}: cannot read: {getattr(error, 'strerror', None) or error}") from None
     if text.startswith("QGC WPL"):

@@ -21,8 +21,9 @@ from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import station_of
 from paddock.sitl.adapter_link import StatusRow
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, launch_lines
+from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, Launch, launch_lines
 from paddock.sitl.bridge import Bridge
+from paddock.sitl.external_autopilot import ExternalAutopilot
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles
 from paddock.sitl.saved_autopilots import SavedAutopilots
 from paddock.world.geodesy import Origin
@@ -100,6 +101,8 @@ class SitlHost:
         for vehicle in build_vehicles(sim, self.section):
             self.bridge.spawn(vehicle.placed, vehicle.autopilot, vehicle.adapter)
             self.vehicles.append(vehicle)
+            if isinstance(vehicle.autopilot, ExternalAutopilot):
+                vehicle.autopilot.on_event.append(partial(self._log_event, vehicle.placed.name))
             if vehicle.adapter == WORLD:
                 self._note_start(vehicle.placed.name)
                 vehicle.autopilot.on_restart.append(partial(self._put_back, vehicle.placed.name))
@@ -291,21 +294,35 @@ class SitlHost:
         """Return lines on how to connect ground stations and start real autopilots."""
         own = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"]
         real = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot != "builtin"]
-        lines = self._connection_hints(own) if own else []
+        return [*(self._connection_hints(own) if own else []), *self._launch_hints(real)]
+
+    def waiting_hints(self) -> list[str]:
+        """Return lines on how to start the real autopilots that are not connected."""
+        real = [vehicle for vehicle in self.vehicles if isinstance(vehicle.autopilot, ExternalAutopilot)]
+        return self._launch_hints([vehicle for vehicle in real if not vehicle.autopilot.status.connected])
+
+    def _launch_hints(self, vehicles: Sequence[FlownVehicle]) -> list[str]:
+        """Return the command lines that start real autopilots."""
         reached = LOCAL if self.section.address == "0.0.0.0" else self.section.address
-        for vehicle in real[:SHOWN_LAUNCHES]:
-            lines += ["", f"system {vehicle.placed.id} {vehicle.placed.name}, waiting for {vehicle.entry.autopilot}:"]
+        pace, lines = self.sim.clock.pace, list[str]()
+        for vehicle in vehicles[:SHOWN_LAUNCHES]:
+            sysid, relay = vehicle.placed.id, self.relays.get(vehicle.placed.id)
+            port = None if relay is None else relay.port
+            lines += ["", f"system {sysid} {vehicle.placed.name}, waiting for {vehicle.entry.autopilot}:"]
             if vehicle.entry.autopilot == "px4":
                 from paddock.sitl.px4 import launch_lines as px4_lines
 
-                started = px4_lines(vehicle.instance, reached)
+                started = px4_lines(vehicle.placed.craft, vehicle.instance, reached, port, pace)
             else:
                 frame = vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft]
                 origin = Origin(*self.sim.scenario.world.origin)
-                started = launch_lines(frame, vehicle.instance, origin, vehicle.placed.heading, reached)
+                launch = Launch(vehicle.instance, origin, vehicle.placed.heading, reached, port, pace)
+                started = launch_lines(frame, launch)
             lines += [f"  {line}" for line in started]
-        if len(real) > SHOWN_LAUNCHES:
-            lines.append(f"and {len(real) - SHOWN_LAUNCHES} more, each with its own instance (-I)")
+            if relay is not None:
+                lines.append(f"  connect:  udp:{relay.station[0]}:{relay.station[1]}, over the radio")
+        if len(vehicles) > SHOWN_LAUNCHES:
+            lines.append(f"and {len(vehicles) - SHOWN_LAUNCHES} more, each with its own instance (-I)")
         return lines
 
     def _connection_hints(self, vehicles: Sequence[FlownVehicle]) -> list[str]:

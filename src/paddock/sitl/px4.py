@@ -1,18 +1,18 @@
 """PX4 in the loop: Paddock is the simulator of unmodified PX4 SITL binaries (HIL messages over TCP 4560 + instance).
 
-`HilMessages` turns sensor rows into messages in their units, `Px4Autopilot` is the autopilot of a quadrotor,
-`launch_lines` says how to start it.
+`HilMessages` turns sensor rows into messages in their units, `Px4Autopilot` is the autopilot of a quadrotor or a fixed
+wing, `launch_lines` says how to start it.
 """
 
 import select
 import socket
 from math import atan2, degrees, hypot, isfinite, sqrt
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from paddock.autopilot.vehicle_data import ActuatorCommands, Floats, SensorColumns, SensorData
+from paddock.autopilot.vehicle_data import MOTORS, ActuatorCommands, Floats, SensorColumns, SensorData
 from paddock.compute.quaternion import unrotate
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.mavlink.packets import PacketWriter, int16, int32, mav, scaled
 from paddock.sensing.site import altitude_of
 from paddock.sitl.external_autopilot import DEBUGGING, PX4_PORT, ExternalAutopilot
@@ -127,17 +127,55 @@ class HilMessages:
         )  # fmt: skip
 
 
-def apply_controls(message: Any, row: Floats) -> None:
-    """Apply HIL_ACTUATOR_CONTROLS of a quadrotor X: motors in our order, 0 to 1; NaN is an output that is off."""
-    row[0] = bool(message.mode & ARMED)
-    for k, control in enumerate(message.controls[:4]):
-        row[1 + k] = min(max(control, 0.0), 1.0) if control == control else 0.0
+class Px4Frame(NamedTuple):
+    """One kind of vehicle as a start script of PX4 wires it."""
+
+    autostart: int  # SYS_AUTOSTART of an airframe with an external simulator
+    make: str  # target of `make px4_sitl` that starts instance 0; empty: there is none
+    outputs: tuple[tuple[int, tuple[tuple[int, float], ...]], ...]
+    """Column of ActuatorCommands, and the controls that it is the sum of: index and factor."""
+    parameters: tuple[tuple[str, float], ...] = ()  # on top of the airframe's own
+
+    def apply(self, message: Any, row: Floats) -> None:
+        """Apply HIL_ACTUATOR_CONTROLS: motors 0 to 1, servos -1 to 1; NaN is an output that is off."""
+        controls = message.controls
+        row[0] = bool(message.mode & ARMED)
+        for column, parts in self.outputs:
+            value = sum(factor * controls[index] for index, factor in parts)
+            low = 0.0 if column <= MOTORS else -1.0
+            row[column] = min(max(value, low), 1.0) if value == value else 0.0
+
+
+SERVO = 1 + MOTORS  # column of the first servo
+FRAMES = {
+    "copter": Px4Frame(10016, "none_iris", tuple((1 + k, ((k, 1.0),)) for k in range(4))),
+    "plane": Px4Frame(
+        1030,
+        "",
+        (
+            (1, ((4, 1.0),)),
+            (SERVO, ((6, 0.5), (5, -0.5))),  # right aileron up and left one down: to the right
+            (SERVO + 1, ((7, 1.0),)),
+            (SERVO + 2, ((2, 1.0),)),
+        ),
+        (
+            *(("FW_AIRSPD_TRIM", 17.5), ("FW_AIRSPD_MIN", 12.0), ("FW_AIRSPD_MAX", 25.0), ("FW_AIRSPD_STALL", 9.0)),
+            *(("FW_THR_TRIM", 0.65), ("FW_T_CLMB_MAX", 5.0), ("FW_T_SINK_MIN", 1.2), ("FW_PSP_OFF", 1.5)),
+            # not 1 and 0: PX4 ignores what equals its own default, and the airframe's 0.6 and -0.15 would stay
+            *(("FW_THR_MAX", 0.99), ("TRIM_PITCH", 0.01)),
+            # it has no rangefinder: without one PX4 would abort the landing, and flare below the error of its height
+            *(("FW_LND_USETER", 0.0), ("FW_LND_FLALT", 3.0)),
+        ),
+    ),
+}
+"""By craft: the X quadrotor of the simulators, and the fixed wing with the speeds of the preset mapper."""
 
 
 GROUND_STATION_PORT = 18570
+LINK_PORTS = 1000  # from there to the port of a further link of an instance
+FASTEST = 100.0  # speed factor for a run as fast as possible
 OFFBOARD_PORT = 14540
 LAST_OFFBOARD = 9  # PX4's start script assigns the same port to this and all later instances
-AIRFRAME = 10016  # SYS_AUTOSTART of the iris quadrotor with an external simulator
 CHUNK = 65536
 MOST_UNSENT = 1 << 18  # bytes queued for a peer that does not read; further messages are dropped whole
 HEARTBEAT_US = 1_000_000
@@ -147,14 +185,26 @@ FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 
-def launch_lines(instance: int, address: str = "127.0.0.1") -> list[str]:
-    """Return the command lines for one instance that connects to `address`, and where ground stations find it."""
-    host = f"PX4_SIM_HOSTNAME={address} "
-    binary = f"{host}PX4_SYS_AUTOSTART={AIRFRAME} build/px4_sitl_default/bin/px4 -i {instance}"
+def launch_lines(
+    craft: str, instance: int, address: str = "127.0.0.1", relay: int | None = None, pace: float = 1.0
+) -> list[str]:
+    """Return the command lines for one instance that connects to `address`, and where ground stations find it.
+
+    `relay`: UDP port of its MAVLink packets, where they go over the radio. pace: simulated s per s; PX4's timeouts of
+    links are longer by it.
+    """
+    frame, host = FRAMES[craft], f"PX4_SIM_HOSTNAME={address} "
+    host += "" if pace == 1.0 else f"PX4_SIM_SPEED_FACTOR={pace or FASTEST:g} "
+    own = "".join(f"PX4_PARAM_{name}={value:g} " for name, value in frame.parameters)
+    binary = f"{host}PX4_SYS_AUTOSTART={frame.autostart} {own}build/px4_sitl_default/bin/px4 -i {instance}"
     shared = f" (shared by all instances from {LAST_OFFBOARD} on)" if instance > LAST_OFFBOARD else ""
+    made = frame.make and instance == 0  # make starts instance 0 only
+    starts = [f"start:    {host}make px4_sitl {frame.make}", f"or:       {binary}"] if made else [f"start:    {binary}"]
+    if relay is not None:
+        own_port = GROUND_STATION_PORT + LINK_PORTS + instance
+        return [*starts, f"then:     mavlink start -u {own_port} -o {relay} -t {address}   (in PX4's shell)"]
     return [
-        f"start:    {f'{host}make px4_sitl none_iris' if instance == 0 else binary}",  # make starts instance 0 only
-        f"or:       {binary}",
+        *starts,
         f"connect:  udp:127.0.0.1:14550 (it sends from {GROUND_STATION_PORT + instance}), "
         f"MAVSDK udpin://0.0.0.0:{OFFBOARD_PORT + min(instance, LAST_OFFBOARD)}{shared}",
     ]
@@ -170,6 +220,7 @@ class Px4Autopilot(ExternalAutopilot):
 
     def __init__(
         self,
+        craft: str,
         dt: float,
         origin: Origin,
         *,
@@ -179,6 +230,9 @@ class Px4Autopilot(ExternalAutopilot):
     ) -> None:
         ticks = max(1, round(1.0 / (SENSOR_RATE * dt)))
         super().__init__(dt, instance, address, PX4_PORT + instance if port is None else port, ticks)
+        if craft not in FRAMES:
+            raise InvalidValueError(f"PX4 flies {' and '.join(FRAMES)} here, not craft {craft!r}")
+        self._frame = FRAMES[craft]
         self._peer: socket.socket | None = None
         self._unsent = bytearray()
         self._peers = 0  # so far
@@ -342,7 +396,7 @@ class Px4Autopilot(ExternalAutopilot):
     def _handle(self, message: Any) -> None:
         kind = message.get_type()
         if kind == "HIL_ACTUATOR_CONTROLS":
-            apply_controls(message, self._commands.row)
+            self._frame.apply(message, self._commands.row)
             self.status.armed = self._commands.armed
             self._lockstep, self._fresh = bool(message.flags & LOCKSTEP), True
             if not self._acted:

@@ -19,7 +19,7 @@ from paddock.testing.conformance import (
     limits,
     rows,
 )
-from paddock.vehicles.model import BOX, CAPSULE, CONE, SPHERE, Bump, Desire, VehicleModel, find_model
+from paddock.vehicles.model import BOX, CAPSULE, CONE, FRAME, SPHERE, Bump, Desire, VehicleModel, find_model
 from paddock.world.columns import Environment, Floats, Pose, columns_of
 
 TICKS = 200
@@ -319,12 +319,12 @@ def check_contact(rig: Rig) -> str:
         return "none: others cannot touch it"
     body = model.body(rig.parameters)
     for name, value in body._asdict().items():
-        if not np.isfinite(value) or (name not in ("centre_x", "centre_z") and value < 0.0):
+        if not np.isfinite(value) or (name not in ("centre_x", "centre_z", "shape") and value < 0.0):
             rig.fail(f"{name!r} of body() is {value!r}")
     if min(body.mass, body.inertia_x, body.inertia_y, body.inertia_z, body.half_length) <= 0.0:
         rig.fail("mass, moments of inertia and half_length of body() must be greater than 0")
-    if body.shape not in (SPHERE, CAPSULE, CONE, BOX):
-        rig.fail(f"the shape of body() is {body.shape!r}; it must be one of SPHERE, CAPSULE, CONE, BOX")
+    if body.shape not in (FRAME, SPHERE, CAPSULE, CONE, BOX):
+        rig.fail(f"the shape of body() is {body.shape!r}; it must be one of FRAME, SPHERE, CAPSULE, CONE, BOX")
     state, _ = drive(rig, AGENTS)
     names: tuple[str, ...] = model.state._fields  # type: ignore[attr-defined]
     position = np.array([state[names.index(name)] for name in ("x", "y", "z")])

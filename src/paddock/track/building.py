@@ -20,6 +20,7 @@ from paddock.track.lines import (
     lengths,
     line_blocks,
     locate_places,
+    neighbours,
     smooth_curve,
     smooth_points,
 )
@@ -36,6 +37,9 @@ REFINEMENTS = 4
 PASSES = 12  # of smoothing
 LEAST_STEP = 0.05  # m between middles of opposite cones
 FINE = 4  # points between two of the middle line, where it is divided again
+UNEVEN = 0.3  # the smaller gap beside a cone, of the larger one
+BETWEEN = 1.05  # distance of the neighbours of a cone that stands between them, of the gaps beside both
+BEND = 0.25  # sine of the turn from two gaps before a cone to two gaps after it
 TOGETHER = 5.0  # m between cones of one timing line
 Place = tuple[float, ...]
 _LISTED = {"left": LEFT, "right": RIGHT}
@@ -139,8 +143,9 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
     ordered = order_cones(places, sides, start, names)
     closed = ordered.closed
     refuse_crossing(places, ordered, names)
-    left, right = smooth_curve(places[ordered.left], closed), smooth_curve(places[ordered.right], closed)
-    centre = middle_line(places[ordered.left], places[ordered.right], left, right, closed)
+    lefts, rights = places[ordered.left], places[ordered.right]
+    left, right = boundary_curve(lefts, closed), boundary_curve(rights, closed)
+    centre = middle_line(lefts, rights, left, right, closed)
     if closed:
         centre = _from_start(centre, start)
     left_width, right_width = _gaps(centre, left, closed), _gaps(centre, right, closed)
@@ -155,6 +160,25 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
         "left_cones": ordered.left,
         "right_cones": ordered.right,
     }
+
+
+def boundary_curve(cones: Floats, closed: bool) -> Floats:
+    """Return a smooth curve through the cones of a boundary (k, 2); exact in bends also where their gaps are uneven.
+
+    Centripetal parameters never make loops, but where a cone in a bend is much nearer to one neighbour than to the
+    other, as an added cone of a start line is, the curve bends up to twice as much as the cones do.
+    """
+    before, after = neighbours(cones, closed)
+    gaps = lengths(after - cones)  # to the next cone
+    arriving, leaving = np.roll(cones - before, 1, axis=0), np.roll(after - cones, -1, axis=0)
+    cross = arriving[:, 0] * leaving[:, 1] - arriving[:, 1] * leaving[:, 0]
+    bends = np.abs(cross) > BEND * np.maximum(np.roll(gaps, 2) * np.roll(gaps, -1), 1e-12)
+    ratio = np.minimum(gaps, np.roll(gaps, 1)) / np.maximum(np.maximum(gaps, np.roll(gaps, 1)), 1e-12)
+    between = lengths(after - before) < BETWEEN * np.minimum(np.roll(gaps, 2), np.roll(gaps, -1))
+    uneven = bends & ((ratio < UNEVEN) | between)
+    if not closed:
+        uneven[:2] = uneven[-2:] = False
+    return smooth_curve(cones, closed, chordal=bool(uneven.any()))
 
 
 def _side(cone: Cone) -> int:

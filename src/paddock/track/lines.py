@@ -120,18 +120,19 @@ def speed_profile(
     return speed
 
 
-def smooth_curve(corners: Floats, closed: bool, parts: int = 8) -> Floats:
+def smooth_curve(corners: Floats, closed: bool, parts: int = 8, chordal: bool = False) -> Floats:
     """Return a curve through the corners (k, 2 or 3), `parts` points from each corner to the next.
 
-    Catmull-Rom splines with centripetal parameters: without loops and cusps, however far apart the corners are.
+    Catmull-Rom splines with centripetal parameters: without loops and cusps, however far apart the corners are; or with
+    chord lengths as parameters (`chordal`): directions on a circle are exact to third order, however uneven the gaps.
     """
     before, after = neighbours(corners, closed)
     then = np.roll(after, -1, axis=0)
     if not closed:
         before, corners, after, then = before[:-1], corners[:-1], after[:-1], then[:-1]
         then[-1] = 2.0 * after[-1] - corners[-1]
-    step = np.sqrt(lengths(after - corners))[:, None]
-    first, last = np.sqrt(lengths(corners - before))[:, None], np.sqrt(lengths(then - after))[:, None]
+    chords = (lengths(b - a)[:, None] for a, b in ((before, corners), (corners, after), (after, then)))
+    first, step, last = chords if chordal else map(np.sqrt, chords)
     leave = step * ((corners - before) / first - (after - before) / (first + step)) + after - corners
     reach = step * ((then - after) / last - (then - corners) / (step + last)) + after - corners
     share = (np.arange(parts) / parts)[None, :, None]

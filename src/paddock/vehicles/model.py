@@ -6,7 +6,7 @@ as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from math import inf
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
@@ -98,7 +98,7 @@ class Spare(NamedTuple):
     columns: tuple[str, ...] = ()  # of the state, which then never change
 
 
-SPHERE, CAPSULE, CONE, BOX, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
+FRAME, SPHERE, CAPSULE, CONE, BOX, CYLINDER = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0
 """Shapes of bodies; the last one is for obstacles only."""
 UNTURNABLE = 1e30  # kg m2: moment of inertia about an axis that the model does not turn about
 
@@ -106,9 +106,10 @@ UNTURNABLE = 1e30  # kg m2: moment of inertia about an axis that the model does 
 class Body(NamedTuple):
     """The solid body of a vehicle, in body axes: what others can touch, and how it resists impulses.
 
-    A sphere has the radius `half_length`. A capsule lies along the larger of `half_length` and `half_width`, which
-    includes its round ends of radius `half_height`. A cone stands on a round base of radius `half_length`; others touch
-    its middle, a third as wide.
+    A sphere has the radius `half_length`. A frame, of a drone that stands on legs, is such a sphere for other round
+    bodies, and for boxes and cylinders a square box of `half_width` and `half_height`. A capsule lies along the larger
+    of `half_length` and `half_width`, which includes its round ends of radius `half_height`. A cone stands on a round
+    base of radius `half_length`; others touch its middle, a third as wide.
     """
 
     mass: Annotated[float, Column("kg", "mass", low=1e-6, high=1e9)]
@@ -119,15 +120,16 @@ class Body(NamedTuple):
     half_width: Annotated[float, Column("m", "half the size to the left")]
     half_height: Annotated[float, Column("m", "half the size up")]
     centre_z: Annotated[float, Column("m", "height of the shape's centre above the pose")]
-    shape: Annotated[float, Column("", "0 sphere, 1 capsule, 2 cone, 3 box")]
+    shape: Annotated[float, Column("", "-1 frame, 0 sphere, 1 capsule, 2 cone, 3 box")]
     centre_x: Annotated[float, Column("m", "shape's centre ahead of the pose")] = 0.0
     planar: Annotated[float, Column("0/1", "1: on wheels, without vertical motion, roll and pitch")] = 0.0
     falls: Annotated[float, Column("0/1", "1: the contact stage keeps it above the ground, not its own step")] = 0.0
     mass_z: Annotated[float, Column("m", "height of the centre of mass above the pose: what a bump shifts")] = 0.0
+    rolling: Annotated[float, Column("m", "arm of the load against rolling and spinning on another body")] = 0.0
 
 
 class Bump(NamedTuple):
-    """What contact changes in one tick: position, velocity and angular velocity, all in world axes."""
+    """What contact changes in one tick: position, velocity, angular velocity, rest and attitude, all in world axes."""
 
     dx: Annotated[float, Column("m", "shift east")]
     dy: Annotated[float, Column("m", "shift north")]
@@ -138,6 +140,22 @@ class Bump(NamedTuple):
     dwx: Annotated[float, Column("rad/s", "change of the angular velocity about east")]
     dwy: Annotated[float, Column("rad/s", "change of the angular velocity about north")]
     dwz: Annotated[float, Column("rad/s", "change of the angular velocity about up")]
+    restless: Annotated[float, Column("0/1", "1: it may not fall asleep, or wakes: what it touches moves")] = 0.0
+    tx: Annotated[float, Column("rad", "turn about east")] = 0.0
+    ty: Annotated[float, Column("rad", "turn about north")] = 0.0
+    tz: Annotated[float, Column("rad", "turn about up")] = 0.0
+
+
+class ReadParameters:
+    """Parameters that note which of them are read."""
+
+    def __init__(self, values: Any) -> None:
+        self.values, self.names = values, set[str]()
+
+    def __getattr__(self, name: str) -> float:
+        """Return a parameter."""
+        self.names.add(name)
+        return float(getattr(self.values, name))
 
 
 Uneven = Callable[..., Surface] | None
@@ -175,6 +193,9 @@ class VehicleModel:
     body: Callable[..., Body] | None = None  # (parameters) -> Body
     bumped: Callable[..., Any] | None = None  # (state, parameters, bump) -> state
     fixed_parameters: Mapping[str, float] = field(default_factory=dict, hash=False)  # of fitted files, over the preset
+    other_parameters: tuple[str, ...] = ()  # that sensors, missions or autopilots read, and its functions do not
+    # parameters that functions read without effect, as long as none of these functions is replaced
+    idle_parameters: Mapping[str, tuple[Callable[..., Any], ...]] = field(default_factory=dict, hash=False)
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -223,7 +244,8 @@ class VehicleModel:
                 others[part.function] = checked_part(function, part.function, what, defaults)
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
         functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
-        model = replace(self, **functions, fixed_parameters=parameters)
+        idle = {key: read for key, read in self.idle_parameters.items() if not any(code in others for code in read)}
+        model = replace(self, **functions, fixed_parameters=parameters, idle_parameters=idle)
         check_functions(model)
         return model
 
@@ -247,14 +269,16 @@ class VehicleModel:
         dtype: str = "float64",
         uneven: Uneven = None,
         parameters: Sequence[float] | Floats | None = None,
+        wind: tuple[str, ...] = (),
     ) -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
 
         `uneven`: the function of uneven ground, whose tables its environment has; None over flat ground. With the
-        values of the `parameters`, spare parts are left out: the kernel is only for fleets with these values.
+        values of the `parameters`, spare parts are left out: the kernel is only for fleets with these values. `wind`:
+        the fields of the environment that each vehicle has of its own.
         """
         absent = () if parameters is None else self._absent(varying, parameters)
-        shared, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
+        shared, environment = Shared("parameters", self.parameters, varying), environment_argument(uneven, wind)
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
         arguments = (*moved, shared, environment, Value("dt"))
         step = over(self.step, uneven) if uneven else self.step
@@ -277,16 +301,42 @@ class VehicleModel:
             return KernelSpec(f"{self.name}-seated", _riding(self.pose, uneven), (*arguments, UNEVEN, written), dtype)
         return KernelSpec(f"{self.name}-pose", self.pose, (*arguments, written), dtype)
 
+    @cached_property
+    def effective_parameters(self) -> frozenset[str]:
+        """The parameters that have an effect: those that its functions, which have no branches, read in one call."""
+        names = column_index(self.parameters)
+        values = self.parameters(
+            **{column.name: 1.0 for column in columns_of(self.parameters) if column.default is None}
+        )
+        p, w = ReadParameters(values), Environment()
+        try:
+            state, command = self.place(Placement(0.0, 0.0, 0.0, 0.0, 1.0), p, w), self.command()
+            self.step(state, command, p, w, self.dt_max)
+            self.pose(state, p)
+            self.guide(state, command, p, Desire(1.0, 0.0, 0.0, 1.0))
+            self.energy(state, p, w)
+            if self.report is not None:
+                self.report(state, command, p, w)
+            if self.body is not None and self.bumped is not None:
+                self.body(p)
+                self.bumped(state, p, Bump(*[0.0] * 9))
+        except Exception:  # a user's function that needs a real tuple of parameters, or arrays: all may have an effect
+            return frozenset(names)
+        read = p.names | {self.battery, self.crash_gap} | set(self.other_parameters)
+        return frozenset(name for name in names if name in read and name not in self.idle_parameters)
+
     @property
     def report_columns(self) -> tuple[str, ...]:
         """The columns of the report; none for a model without one."""
         return () if self.report_type is None else tuple(column_index(self.report_type))
 
-    def report_spec(self, varying: tuple[str, ...] = (), uneven: Uneven = None) -> KernelSpec | None:
+    def report_spec(
+        self, varying: tuple[str, ...] = (), uneven: Uneven = None, wind: tuple[str, ...] = ()
+    ) -> KernelSpec | None:
         """Return the kernel that writes a fleet's reports, as `step_spec`; None for a model without one."""
         if self.report is None or self.report_type is None:
             return None
-        parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
+        parameters, environment = Shared("parameters", self.parameters, varying), environment_argument(uneven, wind)
         arguments = Rows("state", self.state), Rows("command", self.command), parameters, environment
         report = over(self.report, uneven) if uneven else self.report
         return KernelSpec(f"{self.name}-report", report, (*arguments, Rows("report", self.report_type, "write")))
@@ -308,6 +358,11 @@ class VehicleModel:
         parameters, state = Shared("parameters", self.parameters), Rows("state", self.state, "update")
         body = KernelSpec("body", self.body, (parameters, Rows("body", Body, "write")))
         return body, KernelSpec("bumped", self.bumped, (state, parameters, Rows("bump", Bump)))
+
+
+def environment_argument(uneven: Uneven, wind: tuple[str, ...]) -> Shared:
+    """Return the argument of kernels for the environment; `wind` are the fields that each vehicle has of its own."""
+    return replace(UNEVEN if uneven else LEVEL, varying=wind)
 
 
 def over(function: Callable[..., Any], ground: Callable[..., Surface] = uneven_surface) -> Callable[..., Any]:

@@ -48,7 +48,7 @@ class SimulatorState(NamedTuple):
     timestamp: float  # s
     gyro: Numbers  # 3: rad/s, body
     accel: Numbers  # 3: m/s2, body, specific force: (0, 0, -9.81) at rest
-    position: Numbers  # 3: m north, east, down of home
+    position: Numbers | None  # 3: m north, east, down of home; this or `place`
     velocity: Numbers  # 3: m/s north, east, down
     quaternion: Numbers | None = None  # 4: w, x, y, z, body to north-east-down; this or the attitude
     attitude: Numbers | None = None  # 3: roll, pitch, yaw in rad
@@ -60,6 +60,7 @@ class SimulatorState(NamedTuple):
     battery: Numbers | None = None  # V, A
     no_time_sync: bool = False  # ArduPilot must not adopt the time step of the physics
     no_lockstep: bool = False  # ArduPilot must not wait for the physics
+    place: Numbers | None = None  # 3: latitude and longitude (deg), altitude above mean sea level (m)
 
 
 def decode_servos(datagram: Buffer) -> ServoPacket:
@@ -104,6 +105,12 @@ class LinePart(NamedTuple):
 START = LinePart(
     '\n{"timestamp":%,"imu":{"gyro":[%,%,%],"accel_body":[%,%,%]},"position":[%,%,%],"velocity":[%,%,%]', required=True
 )
+START_AT_PLACE = LinePart(
+    '\n{"timestamp":%,"imu":{"gyro":[%,%,%],"accel_body":[%,%,%]},"latitude":%,"longitude":%,"altitude":%,'
+    '"velocity":[%,%,%]',
+    required=True,
+)
+PLACE = ("latitude", "longitude", "altitude")
 QUATERNION = LinePart(',"quaternion":[%,%,%,%]', required=True)
 ATTITUDE = LinePart(',"attitude":[%,%,%]', required=True)
 WIND = LinePart(',"velocity_wind":[%,%,%]')
@@ -234,8 +241,14 @@ def encode_state(state: SimulatorState) -> bytes:
         (AIRSPEED, state.airspeed if state.airspeed is None else (state.airspeed,)),
         (BATTERY, state.battery),
     )
+    where = state.position if state.place is None else state.place
+    if where is None:
+        raise InvalidValueError("this state cannot be sent as JSON: it has neither position nor place")
     parts = [
-        (START, (state.timestamp, *state.gyro, *state.accel, *state.position, *state.velocity)),
+        (
+            START if state.place is None else START_AT_PLACE,
+            (state.timestamp, *state.gyro, *state.accel, *where, *state.velocity),
+        ),
         (ATTITUDE if state.quaternion is None else QUATERNION, turned),
         *((section, values) for section, values in optional if values is not None),
     ]
@@ -272,11 +285,12 @@ def decode_state(data: Buffer) -> SimulatorState:
     while ranges and ranges[-1] is None:
         ranges.pop()
     rc = _section(members, "rc") if "rc" in members else {}
+    place = tuple(_read(members, key) for key in PLACE) if members.keys() >= set(PLACE) else None  # else ignored
     return SimulatorState(
         timestamp=_read(members, "timestamp"),
         gyro=_vector(imu, "gyro", 3),
         accel=_vector(imu, "accel_body", 3),
-        position=_vector(members, "position", 3),
+        position=None if place is not None and "position" not in members else _vector(members, "position", 3),
         velocity=_vector(members, "velocity", 3),
         **{turned: _vector(members, turned, count)},
         velocity_wind=_vector(members, "velocity_wind", 3) if "velocity_wind" in members else None,
@@ -285,6 +299,7 @@ def decode_state(data: Buffer) -> SimulatorState:
         rc=tuple(int(_read(rc, name)) for k in range(RC_CHANNELS) if (name := f"rc_{k + 1}") in rc),
         no_time_sync=bool(members.get("no_time_sync")),
         no_lockstep=bool(members.get("no_lockstep")),
+        place=place,
         **pairs,
     )
 

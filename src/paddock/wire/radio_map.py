@@ -13,12 +13,13 @@
 import os
 import zipfile
 from dataclasses import dataclass, field
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 
 from paddock.errors import PaddockError
+from paddock.files import read_file
 
 FORMAT = "paddock radio map 1"
 ARRAYS = ("format", "splats", "prior", "spread", "samples", "figures")
@@ -68,9 +69,7 @@ def read_map(path: str | os.PathLike[str]) -> MapFile:
     """Read a map; a file that is damaged, of another kind or with impossible values raises PaddockError."""
     name = os.fspath(path)
     try:
-        if os.path.isfile(path) and not os.path.getsize(path):
-            raise PaddockError("not a radio map: the file is empty")
-        arrays = _arrays(Path(path))
+        arrays = _arrays(read_file(path, MOST_BYTES))
     except FileNotFoundError:
         raise PaddockError(f"{name}: no such file") from None
     except OSError as error:
@@ -90,8 +89,10 @@ def read_map(path: str | os.PathLike[str]) -> MapFile:
     )  # fmt: skip
 
 
-def _arrays(path: Path) -> dict[str, Any]:
-    with zipfile.ZipFile(path) as archive:
+def _arrays(data: bytes) -> dict[str, Any]:
+    if not data:
+        raise PaddockError("not a radio map: the file is empty")
+    with zipfile.ZipFile(BytesIO(data)) as archive:
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
         missing = [name for name in ARRAYS if f"{name}.npy" not in sizes]
         if missing or len(sizes) != len(archive.infolist()):

@@ -475,6 +475,12 @@ class WantedColumns(TypedDict):
     rate: NotRequired[float | None]
 
 
+class ScenarioLoading(TypedDict):
+    """The answer to `load_scenario`; `ignored` are the sections of the scenario that clients may not set."""
+
+    ignored: list[str]
+
+
 class Subscribed(RosterTree):
     """The answer to `subscribe`."""
 

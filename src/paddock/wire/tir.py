@@ -12,6 +12,7 @@ from math import isfinite
 from pathlib import Path
 
 from paddock.errors import PaddockError
+from paddock.files import read_file
 
 MOST_BYTES = 1 << 20
 SECTION = re.compile(r"\[\s*([A-Za-z0-9_ ]+?)\s*\]$")
@@ -80,9 +81,7 @@ def read_tir(path: str | Path) -> TirFile:
     """Read and check a property file."""
     source = Path(path)
     try:
-        if source.stat().st_size > MOST_BYTES:
-            raise TirError(f"{source}: a tyre property file has at most {MOST_BYTES >> 20} MiB")
-        text = source.read_text("latin-1")
+        text = read_file(source, MOST_BYTES).decode("latin-1")
     except OSError as error:
         raise TirError(f"cannot read {source}: {error.strerror}") from None
     return parse_tir(text, str(source))

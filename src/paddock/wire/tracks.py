@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from paddock.errors import PaddockError, printable, suggestion, unknown_name
+from paddock.files import read_file
 from paddock.scenario.marked_yaml import load_yaml, plain_scalar
 from paddock.scenario.problems import KeyPath, Marks
 
@@ -453,10 +453,7 @@ def read_track_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a track file."""
     name = os.fspath(path)
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise TrackFileError(f"{name}: a track file has at most {LARGEST >> 20} MB")
+        data = read_file(path, LARGEST)
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1

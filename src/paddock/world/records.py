@@ -110,7 +110,7 @@ def fields_from_tree(owner: Any, tree: Any, path: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Codec:
+class ValueCodec:
     """How values of a type are written, which raises if they are of another type, and read."""
 
     write: Write
@@ -118,7 +118,7 @@ class Codec:
 
 
 @cache
-def codec(hint: Any, within: tuple[type, ...] = ()) -> Codec:
+def codec(hint: Any, within: tuple[type, ...] = ()) -> ValueCodec:
     """Return the codec of a type hint in a record of a class that others hold: `within`, outermost first."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -150,7 +150,7 @@ def _refuse(tree: Any, expected: str) -> RefusedValueError:
     return RefusedValueError(f"is {printable(shown)[:40]}, not {expected}")
 
 
-def _scalar(kind: Any, name: str, least: float = -inf, most: float = inf) -> Codec:
+def _scalar(kind: Any, name: str, least: float = -inf, most: float = inf) -> ValueCodec:
     def write(value: Any) -> Any:
         if type(value) is kind:
             return value
@@ -172,10 +172,10 @@ def _scalar(kind: Any, name: str, least: float = -inf, most: float = inf) -> Cod
             raise _refuse(tree, name)
         return tree
 
-    return Codec(write, read_text if kind is str else read)
+    return ValueCodec(write, read_text if kind is str else read)
 
 
-def _number(least: float, most: float) -> Codec:
+def _number(least: float, most: float) -> ValueCodec:
     plain = _scalar(float, "a number")
 
     def read(tree: Any, holders: Holders) -> float:
@@ -184,7 +184,7 @@ def _number(least: float, most: float) -> Codec:
             raise RefusedValueError(f"{value:g} is out of its limits")
         return value
 
-    return Codec(plain.write, read)
+    return ValueCodec(plain.write, read)
 
 
 def _write_none(value: Any) -> None:
@@ -206,18 +206,18 @@ def _read_bytes(tree: Any, holders: Holders) -> bytes:
     return tree.tobytes()
 
 
-_SCALARS: dict[Any, Codec] = {
+_SCALARS: dict[Any, ValueCodec] = {
     bool: _scalar(bool, "a flag"),
     int: _scalar(int, "a whole number", -MOST_WHOLE, MOST_WHOLE),
     float: _number(-inf, inf),
     str: _scalar(str, "a text"),
-    bytes: Codec(_write_bytes, _read_bytes),
-    NoneType: Codec(_write_none, _read_none),
-    None: Codec(_write_none, _read_none),
+    bytes: ValueCodec(_write_bytes, _read_bytes),
+    NoneType: ValueCodec(_write_none, _read_none),
+    None: ValueCodec(_write_none, _read_none),
 }
 
 
-def _limited(kind: Any, notes: Any, within: tuple[type, ...]) -> Codec:
+def _limited(kind: Any, notes: Any, within: tuple[type, ...]) -> ValueCodec:
     """Return the codec of a type with limits."""
     lows: list[Any] = [note.ge for note in notes if isinstance(note, limits.Ge)]
     highs: list[Any] = [note.le for note in notes if isinstance(note, limits.Le)]
@@ -241,19 +241,19 @@ def _limited(kind: Any, notes: Any, within: tuple[type, ...]) -> Codec:
             raise RefusedValueError("is not valid")
         return deque(value, most) if keeps_last else value
 
-    return Codec(plain.write, read)
+    return ValueCodec(plain.write, read)
 
 
-def _literal(values: tuple[Any, ...]) -> Codec:
+def _literal(values: tuple[Any, ...]) -> ValueCodec:
     def write(value: Any) -> Any:
         if not any(value == each and type(value) is type(each) for each in values):
             raise _refuse(value, f"one of {', '.join(map(str, values))}")
         return value
 
-    return Codec(write, lambda tree, holders: write(tree))
+    return ValueCodec(write, lambda tree, holders: write(tree))
 
 
-def _enum(kind: type[Enum]) -> Codec:
+def _enum(kind: type[Enum]) -> ValueCodec:
     def write(value: Any) -> Any:
         if not isinstance(value, kind):
             raise _refuse(value, f"a {kind.__name__}")
@@ -265,10 +265,10 @@ def _enum(kind: type[Enum]) -> Codec:
             raise _refuse(tree, f"a {kind.__name__}")
         return member
 
-    return Codec(write, read)
+    return ValueCodec(write, read)
 
 
-def _array(dtype: np.dtype[Any]) -> Codec:
+def _array(dtype: np.dtype[Any]) -> ValueCodec:
     def write(value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype != dtype:
             raise _refuse(value, f"an array of {dtype}")
@@ -283,7 +283,7 @@ def _array(dtype: np.dtype[Any]) -> Codec:
             raise RefusedValueError("is out of its limits")
         return tree.copy()
 
-    return Codec(write, read)
+    return ValueCodec(write, read)
 
 
 # collections ----------------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ _LISTS: dict[Any, Callable[[Any], Any]] = {
 """Types that are saved as lists, and what makes them of one."""
 
 
-def _list(origin: Any, inner: tuple[Any, ...], within: tuple[type, ...]) -> Codec:
+def _list(origin: Any, inner: tuple[Any, ...], within: tuple[type, ...]) -> ValueCodec:
     """Return the codec of values of one type, or of a tuple with a type for each value."""
     make, ordered = _LISTS[origin], origin in (set, frozenset, AbstractSet)
     fixed = origin is tuple and inner[-1:] != (...,)
@@ -325,14 +325,14 @@ def _list(origin: Any, inner: tuple[Any, ...], within: tuple[type, ...]) -> Code
             raise RefusedValueError("has an entry twice")
         return value
 
-    return Codec(write, read)
+    return ValueCodec(write, read)
 
 
-def _read_with(each: Codec, holders: Holders, tree: Any) -> Any:
+def _read_with(each: ValueCodec, holders: Holders, tree: Any) -> Any:
     return each.read(tree, holders)
 
 
-def _along(codecs: list[Codec]) -> Iterator[Codec]:
+def _along(codecs: list[ValueCodec]) -> Iterator[ValueCodec]:
     """Yield the codec of each entry: one for each, or the same for all."""
     return iter(codecs) if len(codecs) > 1 else repeat(codecs[0])
 
@@ -347,7 +347,7 @@ def _first_refused(calls: Iterator[Callable[[Any], Any]], entries: Any) -> str:
     return "[]"
 
 
-def _mapping(inner: tuple[Any, ...], within: tuple[type, ...]) -> Codec:
+def _mapping(inner: tuple[Any, ...], within: tuple[type, ...]) -> ValueCodec:
     keys, values = (codec(each, within) for each in inner)
 
     def write(value: Any) -> list[Any]:
@@ -379,17 +379,17 @@ def _mapping(inner: tuple[Any, ...], within: tuple[type, ...]) -> Codec:
             raise refused.within(f"[{k}]") from None
         return made
 
-    return Codec(write, read)
+    return ValueCodec(write, read)
 
 
-def _union(inner: tuple[Any, ...], within: tuple[type, ...]) -> Codec:
+def _union(inner: tuple[Any, ...], within: tuple[type, ...]) -> ValueCodec:
     """Return the codec of None or one type, or of one of several classes of records."""
     others = [each for each in inner if each not in (None, NoneType)]
     optional = len(others) < len(inner)
     plain = codec(others[0], within) if len(others) == 1 else _variants(cast(Any, tuple(others)), within)
     if not optional:
         return plain
-    return Codec(
+    return ValueCodec(
         lambda value: None if value is None else plain.write(value),
         lambda tree, holders: None if tree is None else plain.read(tree, holders),
     )
@@ -405,7 +405,7 @@ def register(protocol: type, *kinds: type) -> None:
     _members[protocol] = kinds
 
 
-def _record(kind: type, within: tuple[type, ...]) -> Codec:
+def _record(kind: type, within: tuple[type, ...]) -> ValueCodec:
     if kind in _members:
         return _variants(_members[kind], within)
     if any(issubclass(holder, kind) for holder in within):
@@ -413,19 +413,19 @@ def _record(kind: type, within: tuple[type, ...]) -> Codec:
     if getattr(kind, "__abstractmethods__", None) or kind.__subclasses__():
         return _subclass(kind, within)
     fields = fields_of(kind, within)
-    return Codec(fields.write, fields.make)
+    return ValueCodec(fields.write, fields.make)
 
 
-def _holder(kind: type) -> Codec:
+def _holder(kind: type) -> ValueCodec:
     """Return the codec of a reference to the record that holds this one: it is read, but not saved."""
 
     def read(tree: Any, holders: Holders) -> Any:
         return next(each for each in holders if isinstance(each, kind))
 
-    return Codec(_write_none, read)
+    return ValueCodec(_write_none, read)
 
 
-def _variants(kinds: tuple[type, ...], within: tuple[type, ...]) -> Codec:
+def _variants(kinds: tuple[type, ...], within: tuple[type, ...]) -> ValueCodec:
     """Return the codec of a record of one of several classes."""
     names = {kind.__name__: kind for kind in kinds}
     if len(names) != len(kinds) or not all(_is_record(kind) for kind in kinds):
@@ -439,10 +439,10 @@ def _variants(kinds: tuple[type, ...], within: tuple[type, ...]) -> Codec:
     def read(tree: Any, holders: Holders) -> Any:
         return _untagged(tree, names.get, holders, within, ", ".join(names))
 
-    return Codec(write, read)
+    return ValueCodec(write, read)
 
 
-def _subclass(kind: type, within: tuple[type, ...]) -> Codec:
+def _subclass(kind: type, within: tuple[type, ...]) -> ValueCodec:
     """Return the codec of a record of a class or of one of its subclasses, also of those that are defined later."""
 
     def write(value: Any) -> Tree:
@@ -454,7 +454,7 @@ def _subclass(kind: type, within: tuple[type, ...]) -> Codec:
         classes = {each.__name__: each for each in _all_subclasses(kind)}
         return _untagged(tree, classes.get, holders, within, f"a {kind.__name__}")
 
-    return Codec(write, read)
+    return ValueCodec(write, read)
 
 
 def _tagged(value: Any, within: tuple[type, ...]) -> Tree:

@@ -1,6 +1,6 @@
 """Named shared-memory segments, and the control segment of a ring.
 
-Only the process that created a segment removes it; the next writer removes the segments of a dead process.
+Only the process that created a segment removes it; its hub or the next writer removes those of a dead process.
 """
 
 import os
@@ -147,15 +147,22 @@ class RingControl(SharedSegment):
     def sweep(cls) -> None:
         """Remove the rings of this kind whose writers have died."""
         for name in _present():
-            control = cls.attach(f"paddock.{name}")
-            if control is None:
-                continue
-            words = control.words
-            if words[cls.FIRST] == cls.MAGIC and words[cls.FORMAT] == cls.VERSION and not control.owner_lives():
-                generation = int(words[cls.GENERATION])
-                for path in (_path(name), data_path(name, generation), data_path(name, generation + 1)):
-                    cls.discard(path)
-            control.close()
+            cls.remove_dead(name)
+
+    @classmethod
+    def remove_dead(cls, name: str) -> bool:
+        """Remove a ring of this kind if its writer has died; return whether there is none now."""
+        control = cls.attach(f"paddock.{name}")
+        if control is None:
+            return True
+        words = control.words
+        dead = words[cls.FIRST] == cls.MAGIC and words[cls.FORMAT] == cls.VERSION and not control.owner_lives()
+        if dead:
+            generation = int(words[cls.GENERATION])
+            for path in (_path(name), data_path(name, generation), data_path(name, generation + 1)):
+                cls.discard(path)
+        control.close()
+        return bool(dead)
 
     @classmethod
     def _evict(cls, name: str) -> None:

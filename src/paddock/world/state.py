@@ -46,7 +46,8 @@ def slots(root: Part, scope: str = SAVED, path: str = "", owners: Owners | None 
                 yield from slots(inner, scope, _joined(here, key), owners)
         elif isinstance(leaf, TablesLeaf):
             for key, spec in sorted(root.specs.get(name, {}).items()):
-                yield Slot(root, name, spec, f"{here}.{key}", owners, key)
+                if getattr(spec, scope):
+                    yield Slot(root, name, spec, f"{here}.{key}", owners, key)
         else:
             yield Slot(root, name, leaf, here, owners)
 

@@ -18,6 +18,7 @@ from paddock.world.fleet import Fleet, Ints
 from paddock.world.parts import array, child, children, fill, fresh, part, plain, rows, value
 from paddock.world.scenery import Scenery
 from paddock.world.transforms import TransformTree
+from paddock.world.wind import Air
 
 
 @part
@@ -137,10 +138,17 @@ class World:
     """The holder of the state. Fleets are sorted by name, independent of the order of declaration."""
 
     def __init__(
-        self, rate: float, environment: Floats, seed: int, scenery: Scenery | None = None, track: Any = None
+        self,
+        rate: float,
+        environment: Floats,
+        seed: int,
+        scenery: Scenery | None = None,
+        track: Any = None,
+        air: Air | None = None,
     ) -> None:
         self.clock = Clock(rate)  # the same object in each state
         self.scenery = scenery  # uneven ground and static obstacles
+        self.air = air  # profile of the wind and gusts, None: the wind is that of the environment
         self.track = track  # the race track (paddock.track.Track), None without one
         self.epoch = 0  # +1 when the state is replaced, or its rows are permuted
         self.state = self.new_state(environment, seed)
@@ -155,7 +163,7 @@ class World:
         """Take the state of another world of the same rate, and its scenery; that one must not be used any longer."""
         self.clock.tick = other.clock.tick
         other.state.clock = self.clock
-        self.state, self.scenery, self.track = other.state, other.scenery, other.track
+        self.state, self.scenery, self.track, self.air = other.state, other.scenery, other.track, other.air
         self.epoch += 1
 
     @property
@@ -213,6 +221,13 @@ class World:
         if self.uneven is None:
             return np.full(np.shape(x), self.ground_z)
         return np.asarray(self.uneven.ground.at(x, y, self.environment).height)
+
+    def mean_wind(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> Floats:
+        """Return the wind without gusts at places, arrays of one shape: (3, ...), m/s east, north and up."""
+        values = Environment(*self.environment.tolist())
+        wind = np.array([values.wind_x, values.wind_y, values.wind_z])
+        above = np.asarray(z, np.float64) - self.heights(x, y)
+        return np.multiply.outer(wind, np.ones_like(above)) if self.air is None else self.air.mean(wind, above)
 
     def add_fleet(self, fleet: Fleet) -> None:
         """Add a fleet under an unused name."""

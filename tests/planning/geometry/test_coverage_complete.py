@@ -23,7 +23,7 @@ def covered_share(shape: PolygonShape, path: Path, spacing: float) -> float:
     """The share of a shape within half a spacing of the straight segments of a path."""
     straight = [s for s in path.segments if s.curvature == 0.0]
     lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in straight]).reshape(-1, 2, 2)
-    return float(shape.region.intersection(covered_by(lines, spacing, corners=64)).area / shape.region.area)
+    return float(shape.region.intersection(covered_by(lines, spacing)).area / shape.region.area)
 
 
 def star(rng: np.random.Generator, x: float, y: float, size: float, corners: int) -> Points:

@@ -28,7 +28,7 @@ def covered_share(shape: PolygonShape, path: Path, spacing: float) -> float:
     """The share of a shape within half a spacing of the straight segments of a path along the sweep."""
     along = [s for s in path.segments if s.curvature == 0.0 and abs(math.sin(s.heading - shape.sweep.angle)) < 1e-9]
     lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in along]).reshape(-1, 2, 2)
-    return float(shape.region.intersection(covered_by(lines, spacing, corners=64)).area / shape.region.area)
+    return float(shape.region.intersection(covered_by(lines, spacing)).area / shape.region.area)
 
 
 def turned(points: Points, angle: float) -> Points:

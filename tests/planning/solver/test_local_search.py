@@ -46,6 +46,15 @@ def test_a_hundred_tasks_within_three_percent_of_ortools() -> None:
     assert plan.total <= 1.03 * ORTOOLS
 
 
+def test_a_plan_made_within_a_time_is_made_again_by_its_steps() -> None:
+    problem = setup_of(generate(4, 3, 15)).problem
+    timed = solve(problem, "local_search", {"seconds": 0.3})
+    steps = timed.notes["steps"]
+    assert steps >= 20_000 and int(str(steps)[2:]) == 0  # two digits
+    again = solve(problem, "local_search", {"steps": steps})
+    assert orders_of(timed) == orders_of(again) and timed.total == again.total
+
+
 @pytest.mark.skipif(available_threads() < 2, reason="needs two cores")
 def test_the_number_of_threads_changes_nothing() -> None:
     problem = setup_of(generate(4, 3, 15)).problem

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, MOTORS
-from paddock.sitl.ardupilot_frames import FRAMES, find_frame, json_port, launch_lines
+from paddock.sitl.ardupilot_frames import FRAMES, Launch, find_frame, json_port, launch_lines
 from paddock.world.geodesy import Origin
 
 CANBERRA = Origin(-35.363262, 149.165237, 584.0)
@@ -81,7 +81,7 @@ def test_outputs_invert_the_channels(a: float, b: float, c: float, d: float) -> 
 
 
 def test_the_command_lines_contain_the_home_of_the_world() -> None:
-    start, binary, connect, note = launch_lines("copter", 0, CANBERRA, np.pi / 2)
+    start, binary, connect, note = launch_lines("copter", Launch(0, CANBERRA, np.pi / 2))
     assert start.startswith(
         "start:    sim_vehicle.py -v ArduCopter -f quad --model JSON:127.0.0.1 "
         "--custom-location=-35.3632620,149.1652370,584.00,90.0 --add-param-file="
@@ -90,14 +90,38 @@ def test_the_command_lines_contain_the_home_of_the_world() -> None:
     assert "-I" not in start and connect == "connect:  tcp:127.0.0.1:5760"
     own = Path(start.rpartition("=")[2])
     assert own.read_text().split("\n")[1:3] == ["FRAME_CLASS 1", "FRAME_TYPE 1"]
-    third = launch_lines("rover-skid", 2, CANBERRA)
+    third = launch_lines("rover-skid", Launch(2, CANBERRA))
     assert "-f rover-skid --model JSON:127.0.0.1" in third[0] and "-I 2 --sysid 3" in third[1]
     assert third[1].endswith(
         "--defaults Tools/autotest/default_params/rover.parm,Tools/autotest/default_params/rover-skid.parm"
     )
     assert third[2:] == ["connect:  tcp:127.0.0.1:5780"] and json_port(2) == 9022
     assert "FRAME_TYPE 0" in note and "use copter-plus" in note
-    assert "FRAME_TYPE 1" in launch_lines("copter-plus", 0, CANBERRA)[3]
+    assert "FRAME_TYPE 1" in launch_lines("copter-plus", Launch(0, CANBERRA))[3]
+
+
+def test_a_plane_gets_the_parameters_that_arduplane_has() -> None:
+    """ArduPilot 4.4 to 4.7 have `models/plane.parm`, and no `default_params/plane.parm`."""
+    _, binary, *_ = launch_lines("plane", Launch(0, CANBERRA))
+    assert " --defaults Tools/autotest/models/plane.parm," in binary and "default_params/plane.parm" not in binary
+
+
+def test_over_the_radio_nothing_passes_it_by() -> None:
+    start, binary, *more = launch_lines("copter", Launch(1, CANBERRA, relay=14650))
+    assert '--no-mavproxy -A "--serial0 none --serial1 udpclient:127.0.0.1:14650"' in start
+    assert " --serial0 none --serial1 udpclient:127.0.0.1:14650 " in binary
+    assert not any("tcp:" in line for line in (start, binary, *more))
+
+
+def test_the_pace_is_that_of_ardupilots_own_clock() -> None:
+    assert "--speedup" not in launch_lines("rover", Launch(0, CANBERRA))[0]
+    assert all("--speedup 5 " in line for line in launch_lines("rover", Launch(0, CANBERRA, pace=5.0))[:2])
+    assert "--speedup 100 " in launch_lines("rover", Launch(0, CANBERRA, pace=0.0))[1]
+
+
+@pytest.mark.parametrize(("heading", "shown"), [(-1e-9, "0.0"), (2.0 * np.pi - 1e-4, "0.0"), (-0.5 * np.pi, "270.0")])
+def test_a_heading_is_below_360_degrees(heading: float, shown: str) -> None:
+    assert f"584.00,{shown} " in launch_lines("rover", Launch(0, CANBERRA, heading))[0] + " "
 
 
 def test_frames_are_found_by_name() -> None:

@@ -8,13 +8,14 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
-from paddock.autopilot.vehicle_data import TRUTH, SensorData
-from paddock.errors import PaddockError
+from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, TRUTH, SensorData
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.external_autopilot import PX4_PORT
-from paddock.sitl.px4 import Px4Autopilot, launch_lines
+from paddock.sitl.px4 import FRAMES, Px4Autopilot, launch_lines
 from paddock.world.geodesy import Origin
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)
@@ -48,7 +49,7 @@ class StandIn:
 
 @pytest.fixture
 def pilot() -> Iterator[Px4Autopilot]:
-    autopilot = Px4Autopilot(DT, ORIGIN, port=0)
+    autopilot = Px4Autopilot("copter", DT, ORIGIN, port=0)
     autopilot.open()
     yield autopilot
     autopilot.close()
@@ -270,12 +271,35 @@ def test_an_imu_reading_that_is_not_finite_is_not_sent(pilot: Px4Autopilot, px4:
 
 def test_ports_and_periods(pilot: Px4Autopilot) -> None:
     with pytest.raises(PaddockError, match="cannot bind tcp"):
-        Px4Autopilot(DT, ORIGIN, port=pilot.port).open()
-    assert pilot.period_us == 4000 and Px4Autopilot(1 / 1200, ORIGIN).period_us == 4167
-    assert [Px4Autopilot(1 / 1200, ORIGIN).next_us(time) for time in (0, 4167, 8333)] == [4167, 8333, 12_500]
+        Px4Autopilot("copter", DT, ORIGIN, port=pilot.port).open()
+    assert pilot.period_us == 4000 and Px4Autopilot("copter", 1 / 1200, ORIGIN).period_us == 4167
+    assert [Px4Autopilot("copter", 1 / 1200, ORIGIN).next_us(time) for time in (0, 4167, 8333)] == [4167, 8333, 12_500]
     assert PX4_PORT == 4560
-    assert launch_lines(0)[0] == "start:    PX4_SIM_HOSTNAME=127.0.0.1 make px4_sitl none_iris"
-    assert launch_lines(3)[1].endswith("bin/px4 -i 3") and launch_lines(3)[2].endswith(":14543")
+    assert launch_lines("copter", 0)[0] == "start:    PX4_SIM_HOSTNAME=127.0.0.1 make px4_sitl none_iris"
+    assert launch_lines("copter", 3)[0].endswith("bin/px4 -i 3") and launch_lines("copter", 3)[1].endswith(":14543")
     # px4-rc.mavlink: "use the same ports for more than 10 instances to avoid port overlaps"
-    assert launch_lines(9)[2].endswith("MAVSDK udpin://0.0.0.0:14549")
-    assert "MAVSDK udpin://0.0.0.0:14549 (shared" in launch_lines(12)[2]
+    assert launch_lines("copter", 9)[1].endswith("MAVSDK udpin://0.0.0.0:14549")
+    assert "MAVSDK udpin://0.0.0.0:14549 (shared" in launch_lines("copter", 12)[1]
+
+
+def test_the_outputs_of_a_plane_are_those_of_px4s_airframe() -> None:
+    """Airframe 1030: rudder on output 3, motor 5, left and right aileron 6 and 7, elevator 8, both ailerons opposed."""
+    row = np.zeros(ACTUATOR_WIDTH)
+    controls = [0.0, 0.0, 0.25, 0.0, 0.6, -0.3, 0.5, -0.75, 0.0] + [0.0] * 7
+    message = mav.MAVLink_hil_actuator_controls_message(0, controls, 128, 1)
+    FRAMES["plane"].apply(message, row)
+    assert row[:2].tolist() == [1.0, 0.6] and row[9:12].tolist() == pytest.approx([0.4, -0.75, 0.25])
+    message.controls[4], message.controls[7] = math.nan, 3.0
+    FRAMES["plane"].apply(message, row)
+    assert (row[1], row[10]) == (0.0, 1.0)
+    with pytest.raises(InvalidValueError, match="copter and plane"):
+        Px4Autopilot("rover", DT, ORIGIN)
+
+
+def test_a_plane_starts_with_the_speeds_of_the_mapper() -> None:
+    start, _ = launch_lines("plane", 0)
+    assert "PX4_SYS_AUTOSTART=1030 PX4_PARAM_FW_AIRSPD_TRIM=17.5 " in start and "none_iris" not in start
+    # PX4 ignores a value that equals its own default: the airframe's FW_THR_MAX 0.6 would stay, and it cannot climb
+    assert "PX4_PARAM_FW_THR_MAX=0.99" in start and "PX4_PARAM_FW_LND_USETER=0 " in start
+    relayed = launch_lines("copter", 1, relay=14650, pace=5.0)
+    assert "PX4_SIM_SPEED_FACTOR=5 " in relayed[0] and "-o 14650" in relayed[1] and len(relayed) == 2

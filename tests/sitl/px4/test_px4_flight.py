@@ -66,7 +66,7 @@ def test_it_takes_off_turns_and_hovers(standalone_world: Any, step: Any) -> None
         imu_rate=RATE,
         truth=True,
     )
-    pilot = Flown(1.0 / RATE, Origin(47.4, 8.5, HEIGHT), port=0)
+    pilot = Flown("copter", 1.0 / RATE, Origin(47.4, 8.5, HEIGHT), port=0)
     pilot.open()
     pilot.connect()
     with Bridge(tick_rate=RATE, timeout=5.0, fallback="stop") as bridge:

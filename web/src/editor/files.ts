@@ -47,8 +47,9 @@ export async function startScenario(name: string, what: { name: string } | { tex
   loading.value = name;
   const arrival = nextRun();
   try {
-    await call("load_scenario", what);
+    const { ignored } = await call("load_scenario", what);
     await arrival.promise;
+    if (ignored.length > 0) showNotice("info", `not used here: ${ignored.join(", ")}`);
     return null;
   } catch (error) {
     return reasonOf(error);

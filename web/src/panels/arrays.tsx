@@ -15,7 +15,7 @@ type Values = ReadonlyMap<string, ArrayLike<number>>;
 
 export function SensorArrays({ id, fleet, sensor }: { id: number; fleet: string; sensor: string }) {
   const all = fleetArrays.value.get(fleet) ?? [];
-  const arrays = all.filter(({ name }) => name.startsWith(`${sensor}.`));
+  const arrays = all.filter(({ name }) => name.startsWith(`${sensor}.`) && !name.endsWith(".sample_pose"));
   const values = useSignal<Values>(new Map());
   const names = arrays.map(({ name }) => name).join();
   useEffect(() => {

@@ -1,6 +1,8 @@
 // Data of the plots: buffers filled from arriving frames, and the time range shown.
 import { computed, effect, signal } from "@preact/signals";
 import { call, reasonOf } from "../net/connection";
+import type { SeriesRequest } from "../replay/reader-pool";
+import type { RecordingSource } from "../replay/source";
 import { onColumns, requestColumns, valuesOf } from "../state/columns";
 import { measured } from "../state/format";
 import { persisted } from "../state/persist";
@@ -255,39 +257,80 @@ export function valueIn(
   return (known as Record<string, number>)[column] ?? Number.NaN;
 }
 
+/** The share of a recording's columns that is read, for the plots; 1: all. */
+export const readShare = signal(1);
+const SHOW_EVERY = 150; // ms, while a recording is read
 let reading = 0;
+
+/** What is known of whole columns at a time of reading them; false: they are no longer needed. */
+type OnPart = (times: Float64Array, values: readonly Float64Array[], share: number) => boolean;
 
 /** Read whole columns of a recording, over its time; they do not depend on what has been played. */
 function fillFrom(shown: FrameSource, series: readonly Series[]): void {
   const mine = ++reading;
-  const parts = wantedOf(series).map(async ({ of, columns }) => {
-    const name = series.find(({ id }) => id === of)?.name ?? "";
-    const { times, values } = await wholeColumns(shown, name, columns);
-    const read = (column: string, k: number) => values[k]?.map((value) => measured(column, value));
-    return { times, series: columns.map((column, k) => [keyOf({ id: Number(of), column }), read(column, k)] as const) };
+  const requests = wantedOf(series).map(({ of, columns }) => {
+    return { id: Number(of), vehicle: series.find(({ id }) => id === of)?.name ?? "", columns };
   });
-  const fill = (read: Awaited<(typeof parts)[number]>[]) => {
-    if (mine !== reading || source.peek() !== shown) return;
-    const series = read.flatMap((part) => part.series);
-    const times = read[0]?.times ?? new Float64Array();
-    plotBuffer.fill(times, new Map(series.map(([key, values]) => [key, values ?? new Float64Array()])));
+  const columns = requests.flatMap(({ id, columns }) => columns.map((column) => ({ id, column })));
+  readShare.value = requests.length === 0 ? 1 : 0;
+  let shownAt = Number.NEGATIVE_INFINITY;
+  const fill: OnPart = (times, values, share) => {
+    if (mine !== reading || source.peek() !== shown) return false;
+    const now = performance.now();
+    if (share < 1 && now - shownAt < SHOW_EVERY) return true;
+    shownAt = now;
+    const read = columns.map(({ column }, k) => values[k]?.map((value) => measured(column, value)));
+    plotBuffer.fill(times, new Map(columns.map((one, k) => [keyOf(one), read[k] ?? new Float64Array()])));
+    readShare.value = share;
     additions.value += 1;
+    return true;
   };
-  Promise.all(parts)
-    .then(fill)
-    .catch((error: unknown) => showNotice("error", `Cannot plot: ${reasonOf(error)}`));
+  const whole = isOpened(shown) ? openedColumns(shown, requests, fill) : servedColumns(shown, requests, fill);
+  whole.catch((error: unknown) => {
+    if (mine !== reading) return;
+    readShare.value = 1;
+    showNotice("error", `Cannot plot: ${reasonOf(error)}`);
+  });
 }
 
-/** From the opened file, or from the server that plays it. */
-async function wholeColumns(
-  shown: FrameSource,
-  vehicle: string,
-  columns: readonly string[],
-): Promise<{ times: Float64Array; values: Float64Array[] }> {
-  if (isOpened(shown)) return { times: shown.recording.times, values: await shown.recording.series(vehicle, columns) };
-  const { times, values } = await call("series", { vehicle, columns });
-  const numbers = values.map((column) => Float64Array.from(column, (value) => value ?? Number.NaN));
-  return { times: Float64Array.from(times), values: numbers };
+/** From the opened file. */
+async function openedColumns(
+  { recording, timeline }: RecordingSource,
+  requests: readonly SeriesRequest[],
+  onPart: OnPart,
+): Promise<void> {
+  const { times } = recording;
+  onPart(times, await recording.series(requests, timeline.position.peek(), (...part) => onPart(times, ...part)), 1);
+}
+
+const PIECE = 30; // s
+const MOST_PIECES = 40;
+
+/** From the server that plays the recording, in pieces of time; those around the position first. */
+async function servedColumns(shown: FrameSource, requests: readonly SeriesRequest[], onPart: OnPart): Promise<void> {
+  if (requests.length === 0 || !shown.timeline) return;
+  const [first, end, position] = [shown.timeline.start, shown.timeline.end, shown.timeline.position].map((at) =>
+    at.peek(),
+  ) as [number, number, number];
+  const length = Math.max(PIECE, (end - first) / MOST_PIECES);
+  const count = Math.max(Math.ceil((end - first) / length), 1);
+  const present = Math.floor((position - first) / length);
+  const order = Array.from({ length: count }, (_, k) => k).sort(
+    (a, b) => Math.abs(a - present) - Math.abs(b - present),
+  );
+  const pieces: { times: readonly number[]; values: readonly (readonly (number | null)[])[] }[] = [];
+  for (const [done, piece] of order.entries()) {
+    const span = { start: first + piece * length, end: piece === count - 1 ? null : first + (piece + 1) * length };
+    const answers = await Promise.all(
+      requests.map(({ vehicle, columns }) => call("series", { vehicle, columns, ...span })),
+    );
+    pieces[piece] = { times: answers[0]?.times ?? [], values: answers.flatMap(({ values }) => values) };
+    const known = pieces.filter((read) => read !== undefined);
+    const column = (_: unknown, k: number) =>
+      Float64Array.from(known.flatMap(({ values }) => values[k] ?? []).map((value) => value ?? Number.NaN));
+    const times = Float64Array.from(known.flatMap(({ times }) => times));
+    if (!onPart(times, (pieces[piece]?.values ?? []).map(column), (done + 1) / count)) return;
+  }
 }
 
 /** Whether the shown source has that column: series of a recording may be unknown to the run. */

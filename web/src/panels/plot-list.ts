@@ -52,12 +52,15 @@ export function removeSeries(id: number, column: string): void {
   plotted.value = plotted.value.filter((series) => series !== away);
 }
 
-/** The unit of a column, from the server. */
+/** The unit of a column, from the recording or the server. */
 export function unitOf(id: number, column: string): string {
   const row = roster.value.rowOfId(id);
   const fleet = row === undefined ? undefined : roster.value.fleetAt(row);
+  const shown = source.value;
+  const recorded = isOpened(shown) ? shown.units.get(fleet?.name ?? "")?.get(column) : undefined;
+  if (recorded !== undefined) return recorded;
   const known = metadata.value?.fleets ?? [];
-  // a recording may be from another world: use the same model's units
+  // files of earlier versions have no units: use those of the same model
   const alike = known.filter(({ model }) => model === fleet?.model);
   const info = alike.find(({ name }) => name === fleet?.name) ?? alike[0];
   const bare = column.replace(/^command\./, "");

@@ -7,7 +7,18 @@ import { focus, roster, showNotice } from "../state/store";
 import { Chart } from "./chart";
 import { Icon } from "./icons";
 import { liveColumns } from "./inspected";
-import { feedPlots, held, latest, plotBuffer, resetZoom, shownRange, WINDOWS, windowLength, zoom } from "./plot-data";
+import {
+  feedPlots,
+  held,
+  latest,
+  plotBuffer,
+  readShare,
+  resetZoom,
+  shownRange,
+  WINDOWS,
+  windowLength,
+  zoom,
+} from "./plot-data";
 import { addSeries, groupByUnit, keyOf, plotted, type Series, shownSeries } from "./plot-list";
 import { Button, Empty } from "./widgets";
 
@@ -132,13 +143,18 @@ function PlotBar() {
     <div class="bar">
       <PlotPicker />
       <span class="grow" />
+      {readShare.value < 1 && (
+        <span class="faint number" role="status">
+          Reading the recording: {Math.floor(100 * readShare.value)} %
+        </span>
+      )}
       {some && (
         <>
           {zoom.value !== null && <Button look="small" label="Reset the zoom" text="Reset zoom" onClick={resetZoom} />}
           <WindowSelect />
           <Button
             look="small"
-            icon={held.value === null ? "pause" : "play"}
+            icon="freeze"
             label={held.value === null ? "Freeze the plots" : "Unfreeze the plots"}
             pressed={held.value !== null}
             onClick={() => (held.value = held.value === null ? latest() : null)}

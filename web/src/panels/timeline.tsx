@@ -101,12 +101,11 @@ export function TimelineStrip() {
 }
 
 /**
- * Playback controls. The top bar controls the live run; the space is reserved then, so that the track does not shrink
- * under the pointer.
+ * Steps and speed of playback; the top bar plays and pauses. Of the live run only steps back, into its buffer: the space
+ * is reserved then, so that the track does not shrink under the pointer.
  */
 function Playing({ mode }: { mode: Mode }) {
   const timeline = source.value?.timeline ?? null;
-  const playing = timeline?.playing.value ?? false;
   return (
     <div class="timeline-buttons">
       <span class="mirrored">
@@ -114,13 +113,6 @@ function Playing({ mode }: { mode: Mode }) {
         <Button look="bare small" icon="step" label="Previous sample (,)" onClick={() => stepSample(-1)} />
       </span>
       <span class={timeline === null ? "timeline-past reserved" : "timeline-past"}>
-        <Button
-          look="small"
-          icon={playing ? "pause" : "play"}
-          label={playing ? "Pause" : "Play"}
-          disabled={timeline === null}
-          onClick={() => (playing ? timeline?.pause() : timeline?.play())}
-        />
         <Button
           look="bare small"
           icon="step"

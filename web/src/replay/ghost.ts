@@ -99,7 +99,8 @@ class Comparison {
   private async read(name: string): Promise<void> {
     this.paths.set(name, null);
     const { recording } = this.ghost;
-    const [x, y, z] = (await recording.series(name, ["x", "y", "z"])) as [Float64Array, Float64Array, Float64Array];
+    const request = { vehicle: name, columns: ["x", "y", "z"] };
+    const [x, y, z] = (await recording.series([request])) as [Float64Array, Float64Array, Float64Array];
     this.paths.set(name, { times: recording.times, x, y, z });
     this.ready();
   }

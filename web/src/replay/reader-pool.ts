@@ -25,6 +25,11 @@ interface OtherMessagesJob extends ChunkJob {
 interface SeriesJob extends ChunkJob {
   kind: "series";
   before: RosterTree | null;
+  requests: readonly SeriesRequest[];
+}
+
+/** A vehicle, and its columns to read. */
+export interface SeriesRequest {
   vehicle: string;
   columns: readonly string[];
 }
@@ -55,8 +60,8 @@ export interface OtherMessages {
   markers: { at: bigint; data: Uint8Array }[]; // encoded
 }
 
-/** Values by column and sample: `values[column * samples + sample]`; NaN where the vehicle did not exist. */
-type SeriesPart = Float64Array<ArrayBuffer>;
+/** Values of each column of each request: one per sample; NaN where the vehicle did not exist. */
+type SeriesPart = Float64Array[];
 
 async function framesOf(bytes: FileBytes, job: FramesJob): Promise<Frames> {
   const data = await chunkData(bytes, job);
@@ -80,18 +85,20 @@ async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): Promise
 
 async function seriesOf(bytes: FileBytes, job: SeriesJob): Promise<SeriesPart> {
   const states = [...statesOf(await chunkData(bytes, job), job)];
-  const values = new Float64Array(job.columns.length * states.length).fill(Number.NaN);
-  states.forEach(({ state, roster }, k) => {
-    const row = roster?.rowOfName(job.vehicle);
-    const fleet = row === undefined ? undefined : roster?.fleetAt(row);
-    const block = fleet && state?.blocks[fleet.index];
-    if (!state || row === undefined || !fleet || !block) return;
-    const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
-    job.columns.forEach((name, c) => {
-      values[c * states.length + k] = columnReader(fleet, name)(view, state.width, row - fleet.first);
+  return job.requests.flatMap(({ vehicle, columns }) => {
+    const series = columns.map(() => new Float64Array(states.length).fill(Number.NaN));
+    states.forEach(({ state, roster }, k) => {
+      const row = roster?.rowOfName(vehicle);
+      const fleet = row === undefined ? undefined : roster?.fleetAt(row);
+      const block = fleet && state?.blocks[fleet.index];
+      if (!state || row === undefined || !fleet || !block) return;
+      const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+      columns.forEach((name, c) => {
+        (series[c] as Float64Array)[k] = columnReader(fleet, name)(view, state.width, row - fleet.first);
+      });
     });
+    return series;
   });
-  return values;
 }
 
 async function chunkData(bytes: FileBytes, job: ChunkJob): Promise<Uint8Array> {
@@ -218,6 +225,11 @@ export class ReaderPool {
     this.bytes = new FileBytes(blob);
     const count = Math.min(Math.max((globalThis.navigator?.hardwareConcurrency || 2) - 1, MIN_WORKERS), MAX_WORKERS);
     this.workers = typeof Worker === "undefined" ? [] : Array.from({ length: count }, () => new PoolWorker(blob));
+  }
+
+  /** Number of jobs that run at a time. */
+  get size(): number {
+    return Math.max(this.workers.length, 1);
   }
 
   frames(job: Omit<FramesJob, "kind">): Promise<Frames> {

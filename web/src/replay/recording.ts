@@ -4,7 +4,7 @@ import type { RosterTree } from "../wire/schema";
 import { type LoadedChunk, loadedChunk } from "./columns";
 import { FileBytes, InvalidRecording } from "./mcap";
 import { type Contents, type FileIndex, readContents, readFileIndex, type Topic } from "./mcap-index";
-import { type OtherMessages, ReaderPool } from "./reader-pool";
+import { type OtherMessages, ReaderPool, type SeriesRequest } from "./reader-pool";
 import { type Surroundings, surroundingsIn } from "./surroundings";
 
 const NANOSECONDS = 1e9;
@@ -23,6 +23,7 @@ export class Recording {
   private readonly firstRosters: number[] = [];
   private readonly rosters = new Map<number, Roster>();
   private readonly trees = new Map<number, RosterTree>();
+  private readonly wholeSeries = new Map<string, Float64Array>(); // by vehicle and column
   private readonly otherMessageCache = new Map<number, Promise<OtherMessages>>();
 
   /** Open a file; throws InvalidRecording. */
@@ -130,15 +131,36 @@ export class Recording {
     return loadedChunk(chunk, await this.pool.frames({ ...this.job(chunk), before }));
   }
 
-  /** Values of a vehicle over the whole recording, one array per column; NaN where it did not exist. */
-  async series(vehicle: string, columns: readonly string[]): Promise<Float64Array[]> {
-    const series = columns.map(() => new Float64Array(this.times.length).fill(Number.NaN));
-    for (let chunk = 0; chunk < this.chunks; chunk++) {
-      if (!this.holds(chunk, "state")) continue;
-      const part = await this.seriesPart(chunk, vehicle, columns);
-      const count = part.length / columns.length;
-      series.forEach((values, c) => values.set(part.subarray(c * count, (c + 1) * count), this.firstSample(chunk)));
-    }
+  /**
+   * Columns of vehicles over the whole recording, in the order of the requests; NaN where a vehicle did not exist. The
+   * chunks around `position` (s) are read first. `onPart` gets what is known so far (otherwise NaN) and the share that
+   * is read; if it returns false, reading ends.
+   */
+  async series(
+    requests: readonly SeriesRequest[],
+    position = 0,
+    onPart: (values: Float64Array[], share: number) => boolean = () => true,
+  ): Promise<Float64Array[]> {
+    const keys = requests.flatMap(({ vehicle, columns }) => columns.map((column) => JSON.stringify([vehicle, column])));
+    const empty = () => new Float64Array(this.times.length).fill(Number.NaN);
+    const series = keys.map((key) => this.wholeSeries.get(key) ?? empty());
+    if (keys.every((key) => this.wholeSeries.has(key))) return series;
+    const present = this.chunkOf(this.sampleAt(position));
+    const waiting = Array.from({ length: this.chunks }, (_, chunk) => chunk)
+      .filter((chunk) => this.holds(chunk, "state"))
+      .sort((a, b) => Math.abs(a - present) - Math.abs(b - present) || a - b);
+    const total = waiting.length;
+    let [read, ended] = [0, false];
+    const lane = async () => {
+      for (let chunk = waiting.shift(); chunk !== undefined && !ended; chunk = waiting.shift()) {
+        const part = await this.seriesPart(chunk, requests);
+        part.forEach((values, k) => series[k]?.set(values, this.firstSample(chunk)));
+        read += 1;
+        ended ||= !onPart(series, read / total);
+      }
+    };
+    await Promise.all(Array.from({ length: this.pool.size }, lane));
+    if (!ended) keys.forEach((key, k) => this.wholeSeries.set(key, series[k] as Float64Array));
     return series;
   }
 
@@ -146,12 +168,12 @@ export class Recording {
     this.pool.close();
   }
 
-  private async seriesPart(chunk: number, vehicle: string, columns: readonly string[]): Promise<Float64Array> {
+  private async seriesPart(chunk: number, requests: readonly SeriesRequest[]): Promise<Float64Array[]> {
     try {
       const before = await this.rosterBefore(chunk);
-      return await this.pool.series({ ...this.job(chunk), before, vehicle, columns });
+      return await this.pool.series({ ...this.job(chunk), before, requests });
     } catch {
-      return new Float64Array(0); // a damaged chunk: values stay unknown
+      return []; // a damaged chunk: values stay unknown
     }
   }
 

@@ -87,12 +87,6 @@ class EventScan {
 
 // source -------------------------------------------------------------------------------------------------------------
 
-/** A column of a vehicle over the whole recording. */
-interface Series {
-  times: Float64Array; // s from the beginning of the recording
-  values: Float64Array; // NaN where the vehicle did not exist
-}
-
 export class RecordingSource implements FrameSource {
   readonly kind = "recording";
   readonly roster = signal(Roster.empty);
@@ -157,6 +151,10 @@ export class RecordingSource implements FrameSource {
 
   get looks(): Surroundings["looks"] {
     return this.recording.surroundings.looks;
+  }
+
+  get units(): Surroundings["units"] {
+    return this.recording.surroundings.units;
   }
 
   get arrays(): Surroundings["arrays"] {
@@ -241,13 +239,6 @@ export class RecordingSource implements FrameSource {
     return from && [from, (at + 1 < end && this.frameCache.frame(at + 1)) || from];
   }
 
-  /** A column of a vehicle (present id, or name) over the whole recording. */
-  async series(vehicle: number | string, column: string): Promise<Series> {
-    const name = typeof vehicle === "string" ? vehicle : this.nameOf(vehicle);
-    const [values] = await this.recording.series(name, [column]);
-    return { times: this.recording.times, values: values as Float64Array };
-  }
-
   /** Simulated s at a position; null until a frame of its section has been read. */
   simulated(position: number): number | null {
     const offset = this.offsets.get(this.recording.sectionAt(position));
@@ -292,11 +283,6 @@ export class RecordingSource implements FrameSource {
     const sample = recording.sampleAt(position);
     if (this.frameCache.frame(sample) !== frame) return;
     this.offsets.set(section, frame.time - (recording.times[sample] as number));
-  }
-
-  private nameOf(vehicle: number): string {
-    const row = this.roster.peek().rowOfId(vehicle);
-    return row === undefined ? "" : this.roster.peek().nameAt(row);
   }
 
   private damaged(chunk: number): void {

@@ -12,6 +12,7 @@ export interface Surroundings {
   routes: readonly PlannedRoute[]; // at the beginning
   scenery: RecordedScenery | null;
   looks: ReadonlyMap<string, Appearance>; // by fleet
+  units: ReadonlyMap<string, ReadonlyMap<string, string>>; // of columns, by fleet
   arrays: ReadonlyMap<string, readonly ArrayTree[]>; // of sensors, by fleet
   radio: RadioTree | null; // at the beginning
   radioSection: unknown; // of the scenario: schedules, sweeps and vehicles of jammers and spoofers
@@ -27,6 +28,9 @@ export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> 
     scenery: scenery ? await sceneryIn(scenery).catch(() => null) : null,
     looks: new Map(
       Object.entries(tree(parsed(metadata?.get("looks")))).map(([name, look]) => [name, lookOf(tree(look))]),
+    ),
+    units: new Map(
+      Object.entries(tree(parsed(metadata?.get("units")))).map(([name, own]) => [name, unitsIn(tree(own))]),
     ),
     arrays: new Map(
       Object.entries(tree(parsed(metadata?.get("arrays")))).map(([name, own]) => [
@@ -137,6 +141,10 @@ function isRadio(radio: Tree): boolean {
 function lookOf({ preset, dimensions }: Tree): Appearance {
   const sizes = Object.entries(tree(dimensions)).filter((entry): entry is [string, number] => isNumber(entry[1]));
   return { preset: typeof preset === "string" ? preset : null, dimensions: Object.fromEntries(sizes) };
+}
+
+function unitsIn(columns: Tree): ReadonlyMap<string, string> {
+  return new Map(Object.entries(columns).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
 function parsed(text: string | undefined): unknown {

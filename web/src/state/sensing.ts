@@ -13,6 +13,7 @@ export interface ArraySensor {
   name: string; // as in the columns, e.g. "lidar"
   kind: SensorKind;
   arrays: readonly ArrayTree[]; // a lidar: ranges; cones: detections, truth
+  posed: boolean; // whether its readings have their pose; not in recordings of earlier versions
   options: Readonly<Record<string, number>>;
 }
 
@@ -34,6 +35,7 @@ const KEPT = 12; // readings of a sensor
 const LONGEST = 1; // s: older readings of the buffer are not shown
 const POSE = ["x", "y", "z", "qx", "qy", "qz", "qw"] as const;
 const TICK = ".sample_tick";
+const SAMPLE_POSE = ".sample_pose"; // pose at which a sensor measured
 
 /** The layers that show a kind of sensor. */
 const LAYERS: Readonly<Record<SensorKind, readonly (keyof Layers)[]>> = {
@@ -50,8 +52,10 @@ export function sensorsIn(arrays: readonly ArrayTree[] | undefined): ArraySensor
     groups.set(name, [...(groups.get(name) ?? []), array]);
   }
   return [...groups].flatMap(([name, own]) => {
-    const kind = kindOf(name, own);
-    return kind === null ? [] : [{ name, kind, arrays: own, options: own[0]?.options ?? {} }];
+    const measured = own.filter((array) => array.name !== name + SAMPLE_POSE);
+    const kind = kindOf(name, measured);
+    const posed = measured.length < own.length;
+    return kind === null ? [] : [{ name, kind, arrays: measured, posed, options: own[0]?.options ?? {} }];
   });
 }
 
@@ -137,7 +141,8 @@ function chosenSensors(): Wanted[] {
     const visible = own.filter(({ kind }) => LAYERS[kind].some((layer) => shown[layer]));
     if (visible.length === 0) continue;
     count += 1;
-    requests.push([id, null], ...visible.map((sensor): Wanted => [id, sensor]));
+    if (!visible.every(({ posed }) => posed)) requests.push([id, null]);
+    requests.push(...visible.map((sensor): Wanted => [id, sensor]));
   }
   return requests;
 }
@@ -145,7 +150,9 @@ function chosenSensors(): Wanted[] {
 /** The tick comes first: an array takes many values. */
 function requestOf(of: number, sensor: ArraySensor | null): WantedColumns {
   if (sensor === null) return { of, columns: POSE };
-  return { of, columns: [sensor.name + TICK, ...sensor.arrays.map(({ name }) => name)], rate: RATES[sensor.kind] };
+  const pose = sensor.posed ? [sensor.name + SAMPLE_POSE] : [];
+  const columns = [sensor.name + TICK, ...sensor.arrays.map(({ name }) => name), ...pose];
+  return { of, columns, rate: RATES[sensor.kind] };
 }
 
 // readings -----------------------------------------------------------------------------------------------------------
@@ -181,15 +188,18 @@ export function shownReadings(time: number): readonly Reading[] {
 function readingOf(frame: Frame, vehicle: number, sensor: ArraySensor, data: ArrayLike<number>): Reading | null {
   const time = (data[0] ?? Number.NaN) / (source.peek()?.rate ?? clock.peek().rate);
   const sizes = sensor.arrays.map(sizeOf);
-  if (!(time >= 0) || data.length !== 1 + sizes.reduce((sum, size) => sum + size, 0)) return null;
-  const pose = poseAt(frame, vehicle, time);
+  const end = 1 + sizes.reduce((sum, size) => sum + size, 0);
+  if (!(time >= 0) || data.length !== end + (sensor.posed ? POSE.length : 0)) return null;
+  const pose = sensor.posed
+    ? (Array.from({ length: POSE.length }, (_, k) => data[end + k]) as unknown as BodyPose)
+    : poseAt(frame, vehicle, time);
   if (pose === null) return null;
   const starts = sizes.map((_, k) => sizes.slice(0, k).reduce((sum, size) => sum + size, 1));
   const values = starts.map((start, k) => (data as Float32Array).subarray(start, start + (sizes[k] as number)));
   return { vehicle, sensor, time, arrived: frame.time, pose, values };
 }
 
-/** The pose at the time of the measurement, which may be earlier than the frame. */
+/** The pose at the time of the measurement, which may be earlier than the frame, between the frames that arrived. */
 function poseAt(frame: Frame, vehicle: number, time: number): BodyPose | null {
   const shown = source.peek();
   const [from, to] = (shown?.around ? shown.around(time) : history.around(time)) ?? [frame, frame];

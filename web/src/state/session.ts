@@ -23,7 +23,7 @@ import { applyRadio, applyVisualization } from "./radio";
 import { vehiclesReplaced, watchRemoved } from "./removed-vehicles";
 import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showServed, takeFrame } from "./run";
 import { applyScenery, SIDE } from "./scenery";
-import { startSensing } from "./sensing";
+import { shownReadings, startSensing } from "./sensing";
 import { expose, figures, metadata, overrides, routes, showNotice } from "./store";
 import { Subscription } from "./subscription";
 
@@ -44,6 +44,7 @@ export function startSession(url: string): void {
     measureDecode: (count: number) => server.measureDecode(count),
     setRate: (rate: number | null) => session.subscription.pacing.setRate(rate),
     reconnectNow: () => server.reconnectNow(),
+    readings: shownReadings,
   });
 }
 

@@ -486,6 +486,11 @@ export interface WantedColumns {
   rate?: number | null;
 }
 
+/** The answer to `load_scenario`; `ignored` are the sections of the scenario that clients may not set. */
+export interface ScenarioLoading {
+  ignored: readonly string[];
+}
+
 /** The answer to `subscribe`. */
 export interface Subscribed {
   roster: number;
@@ -976,7 +981,7 @@ export interface Methods {
   /** Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture. */
   list_scenarios: { params: Empty; result: { scenarios: readonly ScenarioCardTree[] } };
   /** End the run and start another on the same addresses; clients reconnect. Refused if it has errors. */
-  load_scenario: { params: { text?: string | null; name?: string | null }; result: Empty };
+  load_scenario: { params: { text?: string | null; name?: string | null }; result: ScenarioLoading };
   /** Return the scenario, the clock, and the fleets with their inputs, columns, sensors and parameters. */
   metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
@@ -1079,9 +1084,15 @@ export interface Methods {
   scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
   /** Jump within the recording that is played and return the new position. A live simulation refuses. */
   seek: { params: { position: number }; result: { position: number } };
-  /** Return columns of a vehicle over a whole recording. A live simulation refuses. */
+  /** Return columns of a vehicle over a recording, or over a part of it. A live simulation refuses. */
   series: {
-    params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
+    params: {
+      vehicle_id?: number;
+      vehicle?: string | number;
+      columns: readonly string[];
+      start?: number | null;
+      end?: number | null;
+    };
     result: SeriesTree;
   };
   /** Change the columns sent; frames with these columns have the returned number. */

@@ -11,7 +11,7 @@ const started: unknown[] = [];
 function respond(method: string, params: unknown): unknown {
   if (method === "check_scenario") return { problems: [] };
   if (method === "load_scenario") started.push(params);
-  return new Promise((resolve) => (answer = (text) => resolve({ name: "race", text })));
+  return new Promise((resolve) => (answer = (text) => resolve({ name: "race", text, ignored: [] })));
 }
 
 beforeEach(() => {

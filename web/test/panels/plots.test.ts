@@ -123,7 +123,7 @@ describe("plots of a recording that the server plays", () => {
   it("show the whole recording while it is paused", async () => {
     makeWorld();
     fakeServer((method, params) => {
-      expect([method, params]).toEqual(["series", { vehicle: "v1", columns: ["x"] }]);
+      expect([method, params]).toEqual(["series", { vehicle: "v1", columns: ["x"], start: 2, end: null }]);
       return { times: [2, 2.5, 3], values: [[1, null, 4]] };
     });
     const timeline = new Playback(signal(2), signal(12)); // starts at 2 s of the run

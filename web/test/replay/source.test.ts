@@ -72,14 +72,33 @@ describe("a recording", () => {
   });
 
   it("gives a column over the whole recording, NaN where the vehicle did not exist", async () => {
-    const from = await opened();
-    const { times, values } = await from.series("red", "x");
-    expect([...times]).toEqual(expected.times);
-    expect([...values]).toEqual(expected.red_x);
-    const late = await from.series("late[1]", "z");
-    expect([...late.values].map((value) => (Number.isNaN(value) ? null : value))).toEqual(expected.late_1_z);
-    const speed = await from.series("red", "speed");
-    speed.values.forEach((value, k) => expect(value).toBeCloseTo(expected.red_speed[k] as number, 12));
+    const { recording } = await opened();
+    expect([...recording.times]).toEqual(expected.times);
+    const requests = [
+      { vehicle: "red", columns: ["x", "speed"] },
+      { vehicle: "late[1]", columns: ["z"] },
+    ];
+    const [x, speed, z] = (await recording.series(requests)) as [Float64Array, Float64Array, Float64Array];
+    expect([...x]).toEqual(expected.red_x);
+    speed.forEach((value, k) => expect(value).toBeCloseTo(expected.red_speed[k] as number, 12));
+    expect([...z].map((value) => (Number.isNaN(value) ? null : value))).toEqual(expected.late_1_z);
+  });
+
+  it("reads the values around a position first, and stops when nobody needs the rest", async () => {
+    const { recording } = await opened();
+    const parts: [known: number[], share: number][] = [];
+    const note = ([x]: Float64Array[], share: number) => {
+      parts.push([[...(x as Float64Array)].flatMap((value, k) => (Number.isNaN(value) ? [] : [k])), share]);
+      return parts.length < 2;
+    };
+    const last = recording.times.length - 1;
+    await recording.series([{ vehicle: "red", columns: ["x"] }], recording.duration, note);
+    expect(parts.length).toBe(2);
+    const [[known, share]] = parts as [(typeof parts)[number]];
+    expect(known).toContain(last);
+    expect(known).not.toContain(0);
+    expect(share).toBeGreaterThan(0);
+    expect(share).toBeLessThan(1);
   });
 
   it("seeks to a tick of either run", async () => {

@@ -33,7 +33,16 @@ const read = (entries: Record<string, string>) => surroundingsIn(new Map(Object.
 test("scenery, routes and looks", async () => {
   const looks = { red: { preset: "sports", dimensions: { cg_to_front: 1.2, odd: "x" } } };
   const routes = [{ fleet: "red", points: [[1, 2, 3]] }, { fleet: "odd" }, null];
-  const found = await read({ scenery: packed(SCENERY), looks: JSON.stringify(looks), routes: JSON.stringify(routes) });
+  const units = { red: { steer: "rad", odd: 3 }, odd: 3 };
+  const trees = { looks, routes, units };
+  const entries = Object.entries(trees).map(([name, tree]) => [name, JSON.stringify(tree)] as const);
+  const found = await read({ scenery: packed(SCENERY), ...Object.fromEntries(entries) });
+  expect(found.units).toEqual(
+    new Map([
+      ["red", new Map([["steer", "rad"]])],
+      ["odd", new Map()],
+    ]),
+  );
   expect(found.scenery).toEqual(SCENERY);
   expect(found.looks.get("red")).toEqual({ preset: "sports", dimensions: { cg_to_front: 1.2 } });
   expect(found.routes).toEqual([routes[0]]);
@@ -47,7 +56,15 @@ test.each([
   ["a grid with text", packed({ ...SCENERY, ground: { ...GROUND, heights: [0, 1, 2, 3, 4, "5"] } })],
   ["no height", packed({ ...SCENERY, ground_z: null })],
 ])("%s: no scenery", async (_, scenery) => {
-  const nothing = { scenery: null, looks: new Map(), routes: [], arrays: new Map(), radio: null, race: null };
+  const nothing = {
+    scenery: null,
+    looks: new Map(),
+    units: new Map(),
+    routes: [],
+    arrays: new Map(),
+    radio: null,
+    race: null,
+  };
   expect(await read({ scenery, looks: "[", routes: "3", arrays: "7", radio: "[]", race: "{}" })).toEqual(nothing);
 });
 

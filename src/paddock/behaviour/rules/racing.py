@@ -15,7 +15,8 @@ SEARCH = 24
 RESPONSE = 1.5  # 1/s: a car accelerates by this times the speed error
 CRAWL = 4.0  # m/s, while it turns round
 STILL = 1.0  # m/s
-STUCK_AFTER, REVERSE_FOR = 1.5, 2.5  # s
+STUCK_AFTER, REVERSE_AT_LEAST, REVERSE_FOR = 1.5, 1.25, 3.5  # s
+ROOM_TO_PASS = 1.5  # lengths of a car: the gap from which it can steer past one that stands ahead
 
 
 class Options(NamedTuple):
@@ -101,13 +102,17 @@ def wanted_speed(path: Floats, k: int, t: float, off_line: float, speed: float, 
     return speed + rate / RESPONSE
 
 
-def recover(m: Memory, along: float, speed: float, jam: bool, dt: float) -> tuple[float, float]:
-    """Return the times at a standstill and left to reverse; `along`: cosine of the heading against the track."""
+def recover(m: Memory, along: float, speed: float, free: float, o: Options, dt: float) -> tuple[float, float]:
+    """Return the times at a standstill and left to reverse.
+
+    `along`: cosine of the heading against the track; `free`: the largest speed behind others, m/s.
+    """
     reversing = maximum(m.reversing - dt, 0.0)
-    # long enough backwards: it points along the track again, or has met something behind
-    done = (m.reversing > 0.0) & (reversing < 0.5 * REVERSE_FOR) & ((along > 0.9) | (speed < 0.5 * STILL))
-    reversing = select(done, 0.0, reversing)
-    waited = m.still + select(jam, 0.4, 1.0) * dt
+    # long enough backwards: it points along the track and has room to steer past a car, or has met something behind
+    room = free * free > 2.0 * o.brake * ROOM_TO_PASS * o.car_length
+    enough = (m.reversing > 0.0) & (reversing < REVERSE_FOR - REVERSE_AT_LEAST)
+    reversing = select(enough & ((room & (along > 0.9)) | (speed < 0.5 * STILL)), 0.0, reversing)
+    waited = m.still + select(free < 2.0, 0.4, 1.0) * dt
     still = select(reversing > 0.0, -STUCK_AFTER, select(speed < STILL, waited, minimum(m.still + dt, 0.0)))
     stuck = still > STUCK_AFTER
     return select(stuck, 0.0, still), select(stuck, REVERSE_FOR, reversing)
@@ -132,7 +137,7 @@ def desire(
     most = 0.6 * o.lateral * sqrt(1.0 - 0.8 * used * used) * preview / maximum(speed, 1.0)
     sideways = minimum(o.sidestep, most) * dt
     shift = m.shift + clamp(urge.shift - m.shift, -sideways, sideways)
-    still, reversing = recover(m, along, speed, urge.speed < 2.0, dt)
+    still, reversing = recover(m, along, speed, urge.speed, o, dt)
 
     x, y, z = aim(path, k, t, preview, shift, room)
     dx, dy, dz = x - me.x, y - me.y, z - me.z

@@ -127,8 +127,12 @@ def yaw_rates(speed: float, steer: float, models: Sequence[str]) -> dict[str, fl
 def turned(model: str, speed: float, steer: float) -> Any:
     """Return the yaw rate (rad/s) of the same car at a level of ours, every 10 ms for four seconds, in neutral."""
     from paddock import load
+    from paddock.vehicles.model import find_model
 
-    entry = {"name": "cars", "model": model, "parameters": BMW, "speed": speed, "commands": {"steer": steer, "gear": 0}}
+    effective = find_model(model).effective_parameters
+    parameters = {name: value for name, value in BMW.items() if name in effective}
+    commands = {"steer": steer, "gear": 0}
+    entry = {"name": "cars", "model": model, "parameters": parameters, "speed": speed, "commands": commands}
     rates = []
     with load({"clock": {"rate": 1000}, "vehicles": [entry]}) as sim:
         for _ in range(400):

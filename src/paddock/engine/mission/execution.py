@@ -37,6 +37,7 @@ from paddock.world.columns import Floats, column_index
 from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
 from paddock.world.parts import array, child, children, fill, part, record
+from paddock.world.wind import WIND_ROWS
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately
@@ -134,7 +135,9 @@ class DynamicsExecution:
         """Add a fleet that takes part."""
         homes = np.array([vehicle.spec.home[:2] for vehicle in self.mission.vehicles]).reshape(-1, 2)
         ground = float(self.world.heights(homes[:, 0], homes[:, 1]).max()) if len(homes) else None
-        self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment, ground)
+        environment = self.world.environment.copy()
+        environment[WIND_ROWS[:2]] = self.mission.setup.problem.wind  # that at the height of the tasks
+        self.tracks[program.fleet.name] = FleetTracks(program, environment, ground)
 
     def fleet_removed(self, fleet: str) -> None:
         """Drop the tracks of a fleet whose vehicles are gone."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import isfinite, nan, pi
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import shapely
@@ -48,10 +48,19 @@ from paddock.world.columns import Floats
 FARTHEST_TURN = 12.0  # turn radii: zones farther away from a field cannot block a turn
 BEYOND = 1e7  # m: larger than any field
 BETTER = 0.005  # share of a field by which another sweep must cover more
-ENOUGH = 0.5  # share of a field that must be covered without leaving it, unless that is demanded
+DEARER, ENOUGH = 1.1, 0.95
+"""Turns inside may take this much more per covered area than those outside, if they cover this share of their area."""
 Points = tuple[tuple[float, float], ...]
 Turning = Literal["auto", "inside", "outside"]
-"""On which side of the outline turns may be; auto: inside where that covers enough."""
+"""On which side of the outline turns may be; auto: inside, unless that takes more per covered area."""
+
+
+class FieldCoverage(NamedTuple):
+    """What a path covers of a field."""
+
+    share: float  # of its area, without holes and zones
+    outside: float  # m by which the path leaves the outline
+    alternative: str = ""  # the turns that were not chosen, and what they cover at which length
 
 
 def points_of(what: str, points: Sequence[Sequence[float]]) -> Points:
@@ -108,9 +117,9 @@ def _point_in(where: BaseGeometry) -> str:
 class PolygonShape:
     """Parallel swaths that come within half a spacing of every point of a polygon with holes.
 
-    Swaths and turns avoid holes, and stay inside the outline if at least half of the area can be covered so; places
-    without room for turns, and narrow slivers of up to 0.02 % of the area, stay uncovered. Otherwise, and for vehicles
-    that turn on the spot, swaths extend beyond slanted edges by up to three quarters of a spacing.
+    Swaths and turns avoid holes. With turns inside they never leave the outline; places without room for turns, and
+    narrow slivers of up to 0.02 % of the area, stay uncovered. With turns outside, and for vehicles that turn on the
+    spot, swaths extend beyond slanted edges by up to three quarters of a spacing.
     """
 
     kind: ClassVar[str] = "polygon"
@@ -185,11 +194,34 @@ class PolygonShape:
         near = tuple(zone for zone in zones if zone_area(zone, reach).intersects(self.area))
         key = radius, z, near, clearance, drift
         if key not in self._paths:
-            path = self._inside(near, clearance, radius, drift) or self._over(
-                self._field(near, clearance), radius, drift
-            )
+            path = self._cheapest(near, clearance, radius, drift)
             self._paths[key] = Path([segment._replace(z=z) for segment in path.segments], rows=path.rows)
         return self._paths[key]
+
+    def _cheapest(self, zones: tuple[Zone, ...], clearance: float, radius: float, drift: Drift) -> Path:
+        """Return the path with turns inside or outside, whichever takes fewer metres for each covered area."""
+        inside = self._inside(zones, clearance, radius, drift)
+        if self.turns == "inside" and inside is not None:
+            return inside
+        try:
+            outside = self._over(self._field(zones, clearance), radius, drift)
+        except InfeasibleError:
+            if inside is None:
+                raise
+            return inside
+        if inside is None:
+            return outside
+        shares = [max(swept(self, path, zones).share, 1e-9) for path in (inside, outside)]
+        dear = inside.flown / shares[0] > DEARER * outside.flown / shares[1] or shares[0] < ENOUGH * shares[1]
+        path, other, name = (outside, inside, "inside") if dear else (inside, outside, "outside")
+        covered = f"{100.0 * shares[1 - dear]:.1f} % in {other.flown / 1000.0:.1f} km"
+        if path.rows is not None:
+            self._alternatives[path.rows.tobytes()] = f"{path.flown / 1000.0:.1f} km; turns {name}: {covered}"
+        return path
+
+    def alternative_to(self, path: Path) -> str:
+        """Return the length of a path of it, and what the turns would cover that were not chosen; "" if none."""
+        return "" if path.rows is None else self._alternatives.get(path.rows.tobytes(), "")
 
     def _inside(self, zones: tuple[Zone, ...], clearance: float, radius: float, drift: Drift) -> Path | None:
         """Return the path that covers most of it without leaving the outline; None if it is to be left."""
@@ -215,7 +247,7 @@ class PolygonShape:
                 best, most = path, share
         if self.turns == "inside" and best is None:
             raise InfeasibleError(f"no row with turns of {radius:.3g} m fits inside its outline")
-        return best if self.turns == "inside" or most >= ENOUGH else None
+        return best
 
     def _over(self, field: ObstructedField, radius: float, drift: Drift) -> Path:
         sweep = self.sweep
@@ -281,6 +313,11 @@ class PolygonShape:
     def _paths(self) -> dict[tuple[float, float, tuple[Zone, ...], float, Drift], Path]:
         return {}
 
+    @cached_property
+    def _alternatives(self) -> dict[bytes, str]:
+        """Alternatives by the rows of the chosen path."""
+        return {}
+
     def _field(self, zones: tuple[Zone, ...], clearance: float, inside: bool = False) -> ObstructedField:
         holes = list(map(Polygon, self.holes))
         return ObstructedField(Polygon(self.outer), holes, self.margin, zones, clearance, inside)
@@ -298,7 +335,7 @@ FieldShape = AreaShape | PolygonShape
 
 
 def swept_area(shape: FieldShape, path: Path) -> BaseGeometry:
-    """Return the part of a field, with its holes, within half a spacing of the rows of a path."""
+    """Return the part of a field, with its holes, that the rows of a path cover."""
     whole = Polygon(shape.outline()) if isinstance(shape, AreaShape) else shape.area
     rows = path.rows
     if rows is None:  # passes in order, with turns that have no straight part
@@ -307,14 +344,12 @@ def swept_area(shape: FieldShape, path: Path) -> BaseGeometry:
     return whole & covered_by(rows, shape.spacing)
 
 
-def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, float]:
-    """Return the share of a field (without holes and zones) within half a spacing of the rows of a path.
-
-    The second value is the distance (m) by which the path leaves the outline.
-    """
+def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> FieldCoverage:
+    """Return what the rows of a path cover of a field."""
     whole = shape.area if isinstance(shape, PolygonShape) else Polygon(shape.outline())
     area = whole - shapely.union_all([zone_area(zone, 0.0) for zone in zones])
     if area.area == 0.0:
-        return 0.0, 0.0
-    share = area.intersection(swept_area(shape, path)).area / area.area
-    return float(share), (shape if isinstance(shape, PolygonShape) else shape.polygon).beyond(path)
+        return FieldCoverage(0.0, 0.0)
+    share = float(area.intersection(swept_area(shape, path)).area / area.area)
+    polygon = shape if isinstance(shape, PolygonShape) else shape.polygon
+    return FieldCoverage(share, polygon.beyond(path), polygon.alternative_to(path))

@@ -199,10 +199,12 @@ def _steps(region: MultiPolygon, spacing: float) -> list[float]:
     return sorted(inside, key=lambda y: -lengths[y])[:MOST_STEPS]
 
 
+HAIR = 1e-6  # spacings
 LEFT_OVER = 2e-4  # share of the region that may stay uncovered in slivers
 SLIVER = 0.02  # square spacings: smaller pieces are covered only if the share requires it
 ROUNDS, HEIGHTS = 24, 7
-WORTH = 0.1  # square spacings, and spacings times turn radii, that a patch near a wall must cover
+PATCH_TURNS = 6.0  # turn radii: assumed length of the turns to a patch and back
+PATCHED = 16.0  # how many times the metres of a swath a patch may take for each covered area
 
 
 def fill_gaps(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: float) -> list[Swath]:
@@ -227,9 +229,14 @@ def fill_gaps(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing
     return swaths
 
 
-def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
-    """Return the area within half a spacing of lines (n, 2, 2); `corners` per quarter circle."""
-    return shapely.union_all(shapely.buffer(shapely.linestrings(lines), 0.5 * spacing, quad_segs=corners))
+def covered_by(lines: Floats, spacing: float) -> BaseGeometry:
+    """Return what a camera or sprayer, a spacing wide, covers along lines (n, 2, 2): rectangles, flat at the ends."""
+    return shapely.union_all(_rectangles(lines, spacing))
+
+
+def _rectangles(lines: Floats, spacing: float) -> NDArray[np.object_]:
+    """Return the rectangles along lines (n, 2, 2), wider by a hair, so that the union of neighbours has no gaps."""
+    return np.asarray(shapely.buffer(shapely.linestrings(lines), (0.5 + HAIR) * spacing, cap_style="flat"))
 
 
 def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
@@ -239,10 +246,11 @@ def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
         sides = np.diff(shapely.get_coordinates(shapely.oriented_envelope(piece)), axis=0)
         east, north = sides[int(np.argmax(arrays.hypot(*sides.T)))].tolist()
         swaths = shortened_for_turns(swaths + _lying(piece, limits, atan2(north, east)), limits)
-    reached = shapely.buffer(shapely.linestrings(swath_lines(swaths)), 0.5 * spacing)
-    gains = shapely.area(shapely.intersection([piece], reached))
-    least = WORTH * spacing * max(spacing, limits.radius) if limits.radius > 0.0 else 0.0
-    return swaths[int(np.argmax(gains))] if swaths and max(gains) > least else None
+    reached = _rectangles(swath_lines(swaths), spacing)
+    worth = PATCHED * shapely.area(shapely.intersection([piece], reached)) / spacing  # m
+    if limits.radius > 0.0:
+        worth = worth - [s.right - s.left + PATCH_TURNS * limits.radius for s in swaths]
+    return swaths[int(np.argmax(worth))] if swaths and max(worth) > 0.0 else None
 
 
 def _lying(piece: Polygon, limits: Limits, turned: float) -> list[Swath]:

@@ -12,9 +12,11 @@ import numpy as np
 
 from paddock.compute.splats import Floats
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, printable
+from paddock.files import open_file, read_file
 
 LEAST_SAMPLES = 10
 MOST_SAMPLES = 5_000_000
+LARGEST_SAMPLES = 512 << 20  # bytes of a CSV file
 FARTHEST = 1e7  # m
 WEAKEST, STRONGEST = -400.0, 200.0  # dBm
 ALIASES = {
@@ -136,8 +138,7 @@ def _columns_of(header: Sequence[str], where: str, required: Sequence[str]) -> d
 def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> tuple[dict[str, Floats], int]:
     """Return the columns of a file, and the number of its lines."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = file.read().splitlines()
+        lines = read_file(path, LARGEST_SAMPLES).decode("utf-8-sig").splitlines()
     except FileNotFoundError:
         raise InvalidValueError(f"{path}: no such file") from None
     except UnicodeDecodeError:
@@ -189,19 +190,23 @@ def _parquet(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> di
         from pyarrow import parquet
     except ImportError:
         raise MissingFeatureError("Parquet needs pyarrow: pip install 'paddock[analysis]'") from None
-    if path.is_dir():
-        raise InvalidValueError(f"{path}: cannot be read: Is a directory")
     try:
-        file = parquet.ParquetFile(path)
+        source = open_file(path)
+    except FileNotFoundError:
+        raise InvalidValueError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InvalidValueError(f"{path}: cannot be read: {error.strerror or error}") from None
+    try:
+        file = parquet.ParquetFile(source)
         names = file.schema_arrow.names
         wanted = _columns_of(names, f"{path}:1:1", required)
         if file.metadata.num_rows > MOST_SAMPLES:
             raise InvalidValueError(f"{path}: {file.metadata.num_rows:,} rows; at most {MOST_SAMPLES:,} are read")
         table = file.read(columns=[names[at] for at in wanted.values()])
-    except FileNotFoundError:
-        raise InvalidValueError(f"{path}: no such file") from None
     except (arrow.ArrowException, OSError) as error:
         raise InvalidValueError(f"{path}: not a valid Parquet file: {' '.join(str(error).split())[:100]}") from None
+    finally:
+        source.close()
     columns = {}
     for name, at in wanted.items():
         column = table.column(names[at])

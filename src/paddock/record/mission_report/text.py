@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from math import atan2, ceil, degrees, floor, hypot, isfinite, pi
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 from paddock.planning.exchange import to_places
@@ -108,13 +107,22 @@ def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
 
 
 def fields_covered(metrics: MissionMetrics) -> str:
-    """`fields covered: orchard 89.2 %, meadow 99.7 % (turns up to 65 m outside)`, lowest first; or nothing."""
+    """`fields covered: orchard 89.2 %, meadow 99.7 % (turns up to 65 m outside)`, lowest first; or nothing.
+
+    Where turns inside and outside were compared: `orchard 89.2 % in 4.1 km; turns outside: 99.9 % in 5.2 km`.
+    """
     fields = sorted(
-        (task.covered, task.name, task.outside or 0.0) for task in metrics.tasks if task.covered is not None
+        (task.covered, task.name, task.outside or 0.0, task.alternative)
+        for task in metrics.tasks
+        if task.covered is not None
     )
-    shares = [f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %" for share, name, _ in fields]
-    beyond = [f" (turns up to {way:.0f} m outside)" if way >= 1.0 else "" for *_, way in fields]
-    return f"fields covered: {', '.join(map(add, shares, beyond))}" if fields else ""
+    shares = [
+        f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %"
+        + (f" (turns up to {way:.0f} m outside)" if way >= 1.0 else "")
+        + (f" in {alternative}" if alternative else "")
+        for share, name, way, alternative in fields
+    ]
+    return f"fields covered: {', '.join(shares)}" if fields else ""
 
 
 OBJECTIVES = {"total": "total distance", "makespan": "time until all vehicles are back"}

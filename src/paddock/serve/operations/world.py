@@ -136,7 +136,14 @@ def inspect(
     return inspected_tree(run.sim, target) if page else run.sim.vehicles.inspect(target)
 
 
-def series(run: LiveSource, client: str, target: str | int, columns: list[str]) -> SeriesTree:
+def series(
+    run: LiveSource,
+    client: str,
+    target: str | int,
+    columns: list[str],
+    start: float | None = None,
+    end: float | None = None,
+) -> SeriesTree:
     raise PaddockError("series refused: this is a live simulation; only a recording has series")
 
 
@@ -212,7 +219,7 @@ def known_names(run: LiveSource, client: str) -> dict[str, list[str]]:
     return names_in_use(run.sim)
 
 
-def switch_scenario(run: LiveSource, client: str, text: str) -> None:
+def switch_scenario(run: LiveSource, client: str, text: str) -> list[str]:
     """Switch the scenario; only a run started by `paddock run` or `demo` can do that."""
     if run.director is None:
         raise PaddockError("load refused: scenario switching is disabled for this run; use paddock run or paddock demo")
@@ -224,6 +231,7 @@ def switch_scenario(run: LiveSource, client: str, text: str) -> None:
         raise ScenarioError(beyond)
     run.push("preparing", {"text": f"starting {scenario.name}"})
     run.director(scenario)
+    return list(scenario.left_out)
 
 
 def shown_text(scenario: Scenario) -> str:

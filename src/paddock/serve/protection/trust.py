@@ -17,7 +17,6 @@ from paddock.planning.solver.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import KeyPath, Marks, dotted, validated
-from paddock.scenario.scenery import FILES
 from paddock.scenario.serve import ClientLimits
 from paddock.scenario.vehicle import PART_FILES
 from paddock.sensing.sensor import sensor_names
@@ -122,7 +121,7 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
     for part, choice in parts.items() if isinstance(parts, Mapping) else ():
         if isinstance(choice, str) and choice.lower().endswith(PART_FILES):
             here = f"{where}.subsystems.{part}"
-            raise PaddockError(f"{here}: files are not read for clients: give {{file: NAME, text: TEXT}}")
+            raise PaddockError(f"{here}: files are not read here: give {{file: NAME, text: TEXT}}")
         named = choice.get("function") if isinstance(choice, Mapping) else choice
         names += [("subsystem", f"subsystems.{part}", named)] if isinstance(named, str) else []
     for kind, key, value in names:
@@ -150,7 +149,7 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
         entries, queued = list[VehicleEntry](), list[Mapping[str, Any]]()
         for fleet in tree["fleets"].values():  # read as `restore` does, so that no spelling is overlooked
             fields, path = plain(json.loads(fleet["entry"]), ("vehicles", 0)), ("vehicles", 0)
-            entry = validated(VehicleEntry, fields, Marks(), path, {FILES: None})
+            entry = validated(VehicleEntry, fields, Marks(), path)
             if foreign := _foreign(_names_in([(path, entry)]), known, lambda *path: dotted(path)):
                 raise ScenarioError(foreign)
             entries.append(entry)

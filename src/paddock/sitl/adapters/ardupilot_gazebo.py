@@ -20,6 +20,7 @@ from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, 
 from paddock.wire import WireError
 from paddock.wire.ardupilot_json import ServoPacket, SimulatorState, decode_state, encode_servos
 from paddock.world.frames import conversion, quaternion_from_euler
+from paddock.world.geodesy import Origin
 
 RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
 REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starting
@@ -36,9 +37,9 @@ class PluginVehicle:
     never answer a duplicate, so the second repetition is a new frame.
     """
 
-    def __init__(self, placed: Placed, host: str, port: int, frame_rate: int) -> None:
+    def __init__(self, placed: Placed, host: str, port: int, frame_rate: int, origin: Origin) -> None:
         self.placed, self.frame = placed, find_frame(FRAME_OF_CRAFT[placed.craft])
-        self.port, self.frame_rate = port, frame_rate
+        self.port, self.frame_rate, self.origin = port, frame_rate, origin
         self.where = f"udp {host}:{port}"
         self.note = f"waiting for the Gazebo plugin at {self.where}"
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -132,12 +133,18 @@ class PluginVehicle:
         else:
             assert state.attitude is not None  # the decoder requires one of the two
             x, y, z, w = quaternion_from_euler(*state.attitude).tolist()
-        pose[:3], pose[3:7] = TO_WORLD.position(state.position), TO_WORLD.quaternion((x, y, z, w))
+        if state.place is None:
+            assert state.position is not None  # the decoder requires one of the two
+            position = state.position
+        else:
+            east, north, up = self.origin.to_local(*state.place)
+            position = float(north), float(east), -float(up)
+        pose[:3], pose[3:7] = TO_WORLD.position(position), TO_WORLD.quaternion((x, y, z, w))
         pose[7:10], pose[10:] = TO_WORLD.velocity(state.velocity), TO_WORLD.angular_rate(state.gyro)
         row[COLUMN["time_us"]] = row[COLUMN["imu_time_us"]] = self.time_us
         row[TRIPLES["gyro"]], row[TRIPLES["accel"]] = state.gyro, state.accel
         if truth:
-            row[TRUTH] = [*state.position, *state.velocity, w, x, y, z]
+            row[TRUTH] = [*position, *state.velocity, w, x, y, z]
         for k, distance in enumerate(state.ranges[:RANGEFINDERS]):
             if distance is not None:
                 row[COLUMN["range_1"] + k] = distance
@@ -191,7 +198,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
             taken = {plugin.port for plugin in self._plugins}
             port = next(port for k in range(self.capacity + 1) if (port := self.port + PORT_STEP * k) not in taken)
             try:
-                self._plugins.append(PluginVehicle(vehicle, self.host, port, round(self.rate)))
+                self._plugins.append(PluginVehicle(vehicle, self.host, port, round(self.rate), self.origin))
             except (OSError, OverflowError) as error:
                 raise AdapterError(f"adapter {self.name!r}: cannot talk to udp {self.host}:{port} ({error})") from None
         self._plugins[row].begin(self._time_us)

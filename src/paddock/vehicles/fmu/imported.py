@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from paddock.errors import MissingFeatureError, PaddockError, unknown_name
+from paddock.files import open_file
 from paddock.plugins import refuse_foreign_code
 
 FLOATS = ("Real", "Float64", "Float32")
@@ -91,7 +92,8 @@ def open_fmu(path: Path) -> FmuFile:
     """Unpack and check an FMU; once per process and version of the file."""
     refuse_foreign_code("FMU", str(path))
     try:
-        about = path.stat()
+        with open_file(path) as file:
+            about = os.fstat(file.fileno())
     except OSError as error:
         raise PaddockError(f"cannot read the FMU {path}: {error.strerror or error}") from None
     return _opened(path.resolve(), about.st_mtime_ns, about.st_size)

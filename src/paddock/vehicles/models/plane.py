@@ -9,6 +9,7 @@ from paddock.compute.quaternion import course, euler_quaternion, heading, rotate
 from paddock.vehicles.model import CAPSULE, Body, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import discharged
 from paddock.vehicles.parts.plane import (
+    DEEPEST,
     PI,
     Command,
     Motion,
@@ -19,7 +20,7 @@ from paddock.vehicles.parts.plane import (
     full_voltage,
     lift_and_drag,
     loads,
-    on_wheels,
+    on_ground,
     power_drawn,
     spun,
     turns_for,
@@ -45,7 +46,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     per = dt / p.mass
     ax, ay, az = rotate(s.qx, s.qy, s.qz, s.qw, m.fx, -m.fy, -m.fz)
     free = Motion(s.vx + per * ax, s.vy + per * ay, s.vz + per * az - dt * w.gravity, roll, pitch, yaw)
-    n = on_wheels(s, p, w, free, dt)
+    n = on_ground(s, u, p, w, free, dt)
     wx, wy, wz = n.roll, -n.pitch, -n.yaw
     qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
     moved = 1.0 - exp(-dt / p.servo_lag)
@@ -53,10 +54,11 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     battery = discharged(s.charge, power_drawn(s, p, w, a.u), p.cells, p.cell_resistance, p.capacity, dt)
     turns = p.prop_speed * u.throttle * battery.voltage / full_voltage(p)
     x, y = s.x + dt * n.vx, s.y + dt * n.vy
+    lowest = surface(x, y, w).height - DEEPEST * p.gear_sag
     return State(
         x=x,
         y=y,
-        z=maximum(s.z + dt * free.vz, surface(x, y, w).height),
+        z=maximum(s.z + dt * n.vz, lowest),
         vx=n.vx,
         vy=n.vy,
         vz=n.vz,
@@ -209,4 +211,5 @@ MODEL = VehicleModel(
     telemetry=("airspeed", "charge", "voltage", "current"),
     body=solid,
     bumped=rigid_bumped,
+    other_parameters=("turn_radius",),
 )

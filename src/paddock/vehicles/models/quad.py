@@ -6,13 +6,16 @@ The level top speed follows from drag and the largest tilt, manoeuvres from thru
 
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, yaw_quaternion
-from paddock.vehicles.model import SPHERE, Body, Desire, Placement, VehicleModel
+from paddock.vehicles.model import FRAME, Body, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL
 from paddock.vehicles.parts.quad import VELOCITY, Command, Parameters, State, body, compressed, motors
 from paddock.vehicles.parts.quad_control import control
 from paddock.vehicles.parts.rigid_body import rigid_bumped, rigid_energy, rigid_pose
 from paddock.world.columns import Environment
 from paddock.world.ground import is_sloped, slope_attitude, surface
+
+FLAT = 0.1  # half the height of its box, share of the radius
+ROLLING = 0.3  # arm of the rolling resistance, share of the radius: arms and propellers hardly roll
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
@@ -69,9 +72,13 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
 
 
 def solid(p: Parameters) -> Body:
-    """Return the sphere around its propellers."""
+    """Return the sphere around its propellers, and the flat box on which it stands."""
     radius = p.arm + p.prop_radius
-    return Body(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, radius, radius, radius, 0.0, SPHERE)
+    wide, high = 0.7071067811865476 * p.arm + p.prop_radius, FLAT * radius
+    return Body(
+        *(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, radius, wide, high, 0.0 * radius, FRAME),
+        rolling=ROLLING * radius,
+    )
 
 
 MODEL = VehicleModel(

@@ -292,10 +292,11 @@ def car_body(p: Parameters) -> Body:
 
 
 def car_bumped(s: Any, p: Parameters, b: Bump) -> Any:
-    """Return the state of a car, of any level with slip, after contact changed its position, velocity and yaw rate."""
+    """Return the state of a car, of any level with slip, after contact changed its position, heading and velocities."""
     sine, cosine = sincos(s.yaw)
     vx, vy = s.vx + b.dvx * cosine + b.dvy * sine, s.vy + b.dvy * cosine - b.dvx * sine
-    return s._replace(x=s.x + b.dx, y=s.y + b.dy, vx=vx, vy=vy, yaw_rate=s.yaw_rate + b.dwz)
+    vx, vy = turned_velocity(vx, vy, b.tz)
+    return s._replace(x=s.x + b.dx, y=s.y + b.dy, yaw=s.yaw + b.tz, vx=vx, vy=vy, yaw_rate=s.yaw_rate + b.dwz)
 
 
 SPEED_GAIN = 1.5  # 1/s: of the wanted acceleration per speed error

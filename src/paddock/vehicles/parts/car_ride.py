@@ -83,7 +83,7 @@ class Skids(NamedTuple):
     stiffness: Stiffness
 
 
-class GroundPlane(NamedTuple):
+class GroundUnderCar(NamedTuple):
     """The ground under the car: its height relative to the centre of gravity, slopes in its axes, friction."""
 
     height: float
@@ -118,7 +118,7 @@ def _both(a: Stiffness, b: Stiffness) -> Stiffness:
 # a body on the ground
 
 
-def plane_under(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> GroundPlane:
+def plane_under(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> GroundUnderCar:
     """Return the plane through the ground under the wheels.
 
     Its slopes fit the heights of the contacts: slopes at single points of rough ground say little about the ground
@@ -143,7 +143,7 @@ def plane_under(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> GroundPlane:
     yz = ((fl.y - y) * front[0] + (fr.y - y) * front[1]) + ((rl.y - y) * back[0] + (rr.y - y) * back[1])
     per = 1.0 / (xx * yy - xy * xy)
     forward, left = forward + per * (yy * xz - xy * yz), left + per * (xx * yz - xy * xz)
-    return GroundPlane(height - (forward * x + left * y), forward, left, mu)
+    return GroundUnderCar(height - (forward * x + left * y), forward, left, mu)
 
 
 def _over(c: Corner, x: float, y: float, height: float, forward: float, left: float) -> float:
@@ -151,7 +151,7 @@ def _over(c: Corner, x: float, y: float, height: float, forward: float, left: fl
     return (c.z - height) - (forward * (c.x - x) + left * (c.y - y))
 
 
-def skids(b: BodyMotion, ground: GroundPlane, p: Parameters, dt: float) -> Skids:
+def skids(b: BodyMotion, ground: GroundUnderCar, p: Parameters, dt: float) -> Skids:
     """Return the forces on the corners of the roof, and on the lower sill, at the height of the hubs."""
     box = car_body(p)
     front, rear, side = box.centre_x + box.half_length, box.centre_x - box.half_length, box.half_width
@@ -167,7 +167,9 @@ def _joined(a: Skids, b: Skids) -> Skids:
     return Skids(added(a.pull, b.pull), _both(a.stiffness, b.stiffness))
 
 
-def _skid(b: BodyMotion, ahead: float, side: float, up: float, ground: GroundPlane, p: Parameters, dt: float) -> Skids:
+def _skid(
+    b: BodyMotion, ahead: float, side: float, up: float, ground: GroundUnderCar, p: Parameters, dt: float
+) -> Skids:
     """Return the force on a point of the body: a spring and a damper while it is in the ground, and friction."""
     (sr, cr), (sp, cp) = b.roll, b.pitch
     x, y = cp * ahead + sp * (sr * side + cr * up), cr * side - sr * up

@@ -504,5 +504,6 @@ car_model = partial(
     problem=car_problem,
     body=car_body,
     bumped=car_bumped,
+    other_parameters=("steer_ratio",),
 )
 """Return the model of a level: what most levels have in common."""

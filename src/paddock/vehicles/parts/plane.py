@@ -7,16 +7,19 @@ of the largest deflection whose sign is that of the motion: up, right, right.
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, asin, atan, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
-from paddock.compute.quaternion import heading, rotate, unrotate
+from paddock.compute.math import absolute, asin, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
+from paddock.compute.quaternion import rotate, unrotate
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryColumns
 from paddock.vehicles.parts.rigid_body import RigidBodyColumns
 from paddock.world.columns import Column, Environment, column_tuple
-from paddock.world.ground import is_sloped, normal, slope_along, surface
+from paddock.world.ground import normal, surface
 
 PI = 3.141592653589793
-LEVELLING = 8.0  # 1/s: rate at which the wheels level an aircraft that stands on the ground
-TAIL = 0.35  # rad: pitch at which the tail touches the ground
+GRAVITY = 9.80665  # m/s2 for which the struts are laid out
+TAIL, WING_TIPS = 0.35, 0.2  # rad: pitch and bank at which they touch the ground
+SKID = 0.25  # stiffness of tail, nose and wing tips over that of the gear
+LEAST_SHARE = 0.05  # of the weight, for which each strut is laid out
+DEEPEST = 4.0  # compression of the gear, over that at rest, at which the fuselage touches the ground
 
 
 @column_tuple
@@ -99,11 +102,15 @@ class Parameters(NamedTuple):
     capacity: Annotated[float, Column("mAh", "battery capacity", 1.0, 1e6)] = 5000.0
     cell_resistance: Annotated[float, Column("ohm", "internal resistance of one cell", 0.0, 1.0)] = 0.004
     wheel_base: Annotated[float, Column("m", "nose wheel to main wheels", 0.01, 20.0)] = 0.4
+    gear_track: Annotated[float, Column("m", "distance of the main wheels", 0.01, 20.0)] = 0.4
+    gear_sag: Annotated[float, Column("m", "compression of struts and tyres at rest", 1e-3, 1.0)] = 0.02
+    gear_damping: Annotated[float, Column("", "damping ratio of the struts, in heave", 0.0, 2.0)] = 0.5
     gear_arm: Annotated[float, Column("m", "main wheels behind the centre of mass", 0.0, 5.0)] = 0.04
     ground_pitch: Annotated[float, Column("rad", "pitch on its wheels", -0.3, 0.3)] = 0.02
     steer_max: Annotated[float, Column("rad", "largest angle of the nose wheel, with the rudder", 0.0, 1.0)] = 0.35
     rolling: Annotated[float, Column("", "rolling friction of the wheels, or friction of a skid", 0.0, 2.0)] = 0.05
-    grip: Annotated[float, Column("", "sideways friction of the wheels", 0.0, 2.0)] = 0.7
+    brake: Annotated[float, Column("", "friction of the brakes, which act at zero throttle", 0.0, 2.0)] = 0.3
+    grip: Annotated[float, Column("", "friction of the tyres sideways, and of other parts", 0.0, 2.0)] = 0.7
     speed: Annotated[float, Column("m/s", "cruise airspeed", 1.0, 300.0)] = 17.5
     speed_min: Annotated[float, Column("m/s", "slowest airspeed of guidance", 1.0, 300.0)] = 12.0
     speed_max: Annotated[float, Column("m/s", "fastest airspeed of guidance", 1.0, 300.0)] = 25.0
@@ -203,6 +210,16 @@ def loads(s: State, p: Parameters, w: Environment, a: AirFlow) -> Loads:
     )
 
 
+def turned_up(p: Parameters, mx: float, my: float, mz: float, dt: float) -> tuple[float, float, float]:
+    """Return the changes of roll, pitch and yaw rate (rad/s) by a moment (N m) for dt."""
+    share = dt / maximum(p.inertia_x * p.inertia_z - p.inertia_xz * p.inertia_xz, 1e-12)
+    return (
+        share * (p.inertia_z * mx + p.inertia_xz * mz),
+        dt / p.inertia_y * my,
+        share * (p.inertia_xz * mx + p.inertia_x * mz),
+    )
+
+
 def spun(s: State, p: Parameters, m: Loads, dt: float) -> tuple[float, float, float]:
     """Return roll, pitch (nose up) and yaw (right) rate after dt."""
     roll, pitch, yaw = s.wx, -s.wy, -s.wz
@@ -210,12 +227,8 @@ def spun(s: State, p: Parameters, m: Loads, dt: float) -> tuple[float, float, fl
     a = m.mx - (pitch * hz - yaw * hy)
     b = m.my - (yaw * hx - roll * hz)
     c = m.mz - (roll * hy - pitch * hx)
-    share = dt / maximum(p.inertia_x * p.inertia_z - p.inertia_xz * p.inertia_xz, 1e-12)
-    return (
-        roll + share * (p.inertia_z * a + p.inertia_xz * c),
-        pitch + dt / p.inertia_y * b,
-        yaw + share * (p.inertia_xz * a + p.inertia_x * c),
-    )
+    rolled, pitched, yawed = turned_up(p, a, b, c, dt)
+    return roll + rolled, pitch + pitched, yaw + yawed
 
 
 class Motion(NamedTuple):
@@ -229,44 +242,115 @@ class Motion(NamedTuple):
     yaw: float
 
 
-def on_wheels(s: State, p: Parameters, w: Environment, m: Motion, dt: float) -> Motion:
-    """Return the motion with the ground's impulse: it carries, rolls, steers; nose and wings come down to rest.
+class Footing(NamedTuple):
+    """The ground under the aircraft in its axes (forward, right, down), and its motion away from it."""
 
-    Friction acts on velocities and never reverses them, so that an aircraft at rest stays exactly where it is.
+    forward: float  # the ground's normal
+    right: float
+    down: float
+    height: float  # m of the wheels' position above the ground, along the normal
+    rising: float  # m/s along the normal
+    roll: float  # rad/s
+    pitch: float
+    yaw: float
+    damping: float  # s: of a spring, over its stiffness, and the time step: compressed at its end
+
+
+class Support(NamedTuple):
+    """Normal force (N) of the ground, and its moment (N m), roll and pitch (nose up) and yaw."""
+
+    force: float
+    mx: float
+    my: float
+    mz: float
+
+
+def prop_up(f: Footing, stiffness: float, x: float, y: float, z: float, travel: float) -> Support:
+    """Return the force of a spring and damper at a point in body axes (m, forward, right, down); it only pushes."""
+    depth = minimum(-(f.height + x * f.forward + y * f.right + z * f.down), travel)
+    vx, vy, vz = f.pitch * z - f.yaw * y, f.yaw * x - f.roll * z, f.roll * y - f.pitch * x
+    rate = f.rising + vx * f.forward + vy * f.right + vz * f.down
+    force = select(depth > 0.0, maximum(stiffness * (depth - f.damping * rate), 0.0), 0.0)
+    return Support(
+        force,
+        force * (y * f.down - z * f.right),
+        force * (z * f.forward - x * f.down),
+        force * (x * f.right - y * f.forward),
+    )
+
+
+def wheels(f: Footing, p: Parameters) -> Support:
+    """Return the support by the struts and tyres of nose wheel and main wheels.
+
+    Each strut is as stiff as its share of the weight at rest demands, so that all have the same compression, and the
+    aircraft stands at `ground_pitch` with its position on the ground.
+    """
+    total = p.mass * GRAVITY / p.gear_sag
+    nose_share = clamp(p.gear_arm / p.wheel_base, LEAST_SHARE, 1.0 - LEAST_SHARE)
+    sine, cosine = sincos(p.ground_pitch)
+    ahead, behind, half = p.wheel_base - p.gear_arm, -p.gear_arm, 0.5 * p.gear_track
+    travel = (1.0 + DEEPEST) * p.gear_sag
+    main, low = 0.5 * (1.0 - nose_share) * total, behind * sine + p.gear_sag * cosine
+    back = behind * cosine - p.gear_sag * sine
+    a = prop_up(
+        f, nose_share * total, ahead * cosine - p.gear_sag * sine, 0.0, ahead * sine + p.gear_sag * cosine, travel
+    )
+    b, c = prop_up(f, main, back, half, low, travel), prop_up(f, main, back, -half, low, travel)
+    return Support(a.force + b.force + c.force, a.mx + b.mx + c.mx, a.my + b.my + c.my, a.mz + b.mz + c.mz)
+
+
+def skids(f: Footing, p: Parameters) -> Support:
+    """Return the support by wing tips, tail and nose, on which it lies when it is not on its wheels."""
+    stiffness, travel = SKID * p.mass * GRAVITY / p.gear_sag, 0.5 * p.span
+    half, tail, nose = 0.5 * p.span, -2.5 * p.wheel_base, p.wheel_base
+    tips = -half * WING_TIPS
+    a, b = prop_up(f, stiffness, 0.0, half, tips, travel), prop_up(f, stiffness, 0.0, -half, tips, travel)
+    up = f.forward > 0.0  # the nose
+    c = prop_up(f, stiffness, select(up, tail, nose), 0.0, select(up, tail * TAIL, 0.5 * tips), travel)
+    return Support(a.force + b.force + c.force, a.mx + b.mx + c.mx, a.my + b.my + c.my, a.mz + b.mz + c.mz)
+
+
+def on_ground(s: State, u: Command, p: Parameters, w: Environment, m: Motion, dt: float) -> Motion:
+    """Return the motion with the forces of the ground: struts and skids carry it, tyres steer, brakes stop it.
+
+    Friction acts on velocities and never reverses them, so that an aircraft at rest stays exactly where it is. The
+    fuselage stops at the ground.
     """
     ground = surface(s.x, s.y, w)
-    sloped, (nx, ny, nz) = is_sloped(ground), normal(ground)
-    rising = m.vz - (ground.slope_x * m.vx + ground.slope_y * m.vy)  # m/s above the ground
-    rising = select(sloped, rising, m.vz)
-    touching = (s.z + dt * rising <= ground.height) & (rising <= 0.0)
-    carried = select(sloped, -(m.vx * nx + m.vy * ny + m.vz * nz), -m.vz)  # m/s of impulse per mass, along the normal
-    sine, cosine = sincos(heading(s.qx, s.qy, s.qz, s.qw))
-    bank, rise = attitude(s)
-    ahead, beside = slope_along(ground, sine, cosine)
-    bank, rise = select(sloped, bank - asin(beside * nz), bank), select(sloped, rise - atan(ahead), rise)
-    vx, vy = select(sloped, m.vx + carried * nx, m.vx), select(sloped, m.vy + carried * ny, m.vy)
+    nx, ny, nz = normal(ground)
+    forward, left, up = unrotate(s.qx, s.qy, s.qz, s.qw, nx, ny, nz)
+    height, rising = (s.z - ground.height) * nz, s.vx * nx + s.vy * ny + s.vz * nz
+    damping = 2.0 * p.gear_damping * sqrt(p.gear_sag / GRAVITY) + dt
+    f = Footing(forward, -left, -up, height, rising, s.wx, -s.wy, -s.wz, damping)
+    gear, rest = wheels(f, p), skids(f, p)
+    force = gear.force + rest.force
+    rolled, pitched, yawed = turned_up(p, gear.mx + rest.mx, gear.my + rest.my, gear.mz + rest.mz, dt)
+    carried = dt * force / p.mass  # m/s along the normal
+    stopped = maximum(-(m.vx * nx + m.vy * ny + m.vz * nz + carried), 0.0)  # by the fuselage
+    carried = carried + select(height < -DEEPEST * p.gear_sag, stopped, 0.0)
+    vx, vy, vz = m.vx + carried * nx, m.vy + carried * ny, m.vz + carried * nz
+    ahead_x, ahead_y, _ = rotate(s.qx, s.qy, s.qz, s.qw, 1.0, 0.0, 0.0)
+    level = 1.0 / sqrt(maximum(ahead_x * ahead_x + ahead_y * ahead_y, 1e-9))
+    cosine, sine = ahead_x * level, ahead_y * level  # of the heading
     along, left = vx * cosine + vy * sine, vy * cosine - vx * sine
-    upright = absolute(bank) < 0.5 * PI
-    slows = select(upright, p.rolling, p.grip) * ground.mu * carried
-    along = along - clamp(along, -slows, slows)
-    holds = p.grip * ground.mu * carried
-    left = left - clamp(left, -holds, holds)
+    on_wheels = dt * gear.force / p.mass * ground.mu
+    holds = p.grip * carried * ground.mu
+    braking = p.rolling + select(u.throttle > 0.0, 0.0, p.brake)
+    sliding = p.grip * maximum(carried * ground.mu - on_wheels, 0.0)  # of other parts
+    slows = minimum(braking, maximum(p.grip, p.rolling)) * on_wheels + sliding
+    along, left = along - clamp(along, -slows, slows), left - clamp(left, -holds, holds)
     # the nose wheel turns with the rudder
     steer = -p.steer_max * s.rudder / p.rudder_max
-    turning = select(upright, along * tan(steer) / p.wheel_base, 0.0)
+    turning, yaw = along * tan(steer) / p.wheel_base, m.yaw + yawed
     twist = 0.5 * holds * p.mass * p.wheel_base / p.inertia_z
-    yaw = m.yaw + clamp(turning - m.yaw, -twist, twist)
-    lowest, highest = LEVELLING * (p.ground_pitch - rise), LEVELLING * (TAIL - rise)
-    nose = maximum(minimum(m.pitch - carried * p.mass * p.gear_arm / p.inertia_y, highest), lowest)
-    down = select(upright, -bank, select(bank > 0.0, PI - bank, -PI - bank))
-    vx, vy = along * cosine - left * sine, along * sine + left * cosine
+    touches = carried > 0.0
     return Motion(
-        vx=select(touching, vx, m.vx),
-        vy=select(touching, vy, m.vy),
-        vz=select(touching, select(sloped, ground.slope_x * vx + ground.slope_y * vy, 0.0), m.vz),
-        roll=select(touching, LEVELLING * down, m.roll),
-        pitch=select(touching, nose, m.pitch),
-        yaw=select(touching, yaw, m.yaw),
+        select(touches, along * cosine - left * sine, vx),
+        select(touches, along * sine + left * cosine, vy),
+        vz,
+        m.roll + rolled,
+        m.pitch + pitched,
+        yaw + clamp(turning - yaw, -twist, twist),
     )
 
 

@@ -128,9 +128,9 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
 
 
 def bumped(s: State, p: Parameters, b: Bump) -> State:
-    """Change position, velocity and rates; a touch wakes it."""
+    """Change position, velocity and rates; a touch wakes it, and what it leans on keeps it awake while that moves."""
     after: State = rigid_bumped(s, p, b)
-    return after._replace(rest=select(s.rest >= SLEEP_AFTER, 0.0, s.rest))
+    return after._replace(rest=select((s.rest >= SLEEP_AFTER) | (b.restless > 0.5), 0.0, s.rest))
 
 
 def solid(p: Parameters, shape: float) -> Body:

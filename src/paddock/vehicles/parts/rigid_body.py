@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from paddock.compute.quaternion import unrotate
+from paddock.compute.quaternion import turned, unrotate
 from paddock.vehicles.model import Bump
 from paddock.world.columns import Column, ColumnGroup, Pose, column_tuple
 
@@ -38,11 +38,12 @@ def rigid_pose(s: Any, p: Any) -> Pose:
 
 
 def rigid_bumped(s: Any, p: Any, b: Bump) -> Any:
-    """Return the state after contact changed position, velocity and body rates."""
+    """Return the state after contact changed position, attitude, velocity and body rates."""
     wx, wy, wz = unrotate(s.qx, s.qy, s.qz, s.qw, b.dwx, b.dwy, b.dwz)
+    qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, *unrotate(s.qx, s.qy, s.qz, s.qw, b.tx, b.ty, b.tz), 1.0)
     return s._replace(
         x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
-        wx=s.wx + wx, wy=s.wy + wy, wz=s.wz + wz,
+        qx=qx, qy=qy, qz=qz, qw=qw, wx=s.wx + wx, wy=s.wy + wy, wz=s.wz + wz,
     )  # fmt: skip
 
 

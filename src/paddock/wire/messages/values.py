@@ -59,7 +59,9 @@ class sending:  # noqa: N801 - reads as `with sending("request"):`
         if isinstance(error, WireError):  # the receiver's checks
             raise InvalidValueError(str(error)) from error
         if isinstance(error, UNSENDABLE) and not isinstance(error, PaddockError):
-            raise InvalidValueError(f"this {self._what} cannot be sent: {error}") from error
+            raise InvalidValueError(
+                f"this {self._what} cannot be sent: its arguments do not fit its message"
+            ) from error
 
 
 class Codec(Generic[V, M]):

@@ -263,7 +263,7 @@ def described(annotation: Any) -> str:
         return " or ".join(dict.fromkeys(described(option) for option in inner if option is not NoneType))
     if origin is Literal:
         return " or ".join(inner)
-    if origin is dict:
+    if origin is dict or (isinstance(kind, type) and issubclass(kind, BaseModel)):
         return "an object"
     if origin is not list:
         return _WORDS[kind] + _limits(notes)

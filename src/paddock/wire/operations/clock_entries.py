@@ -197,12 +197,12 @@ class ScenarioOperations(Protocol):
         self,
         text: Annotated[
             Annotated[str, Len(1, a.LONGEST_SCENARIO)] | None,
-            "a scenario in YAML; its sections `serve` and `record` are ignored",
+            "a scenario in YAML; its sections `serve`, `record` and `sitl` are ignored, and named in the answer",
         ] = None,
         name: Annotated[a.Text | None, "or the name of a demo or manoeuvre"] = None,
-    ) -> r.Empty:
+    ) -> r.ScenarioLoading:
         """End the run and start another on the same addresses; clients reconnect. Refused if it has errors."""
 
     @entry("change", slow=True)
-    def switch_scenario(self, text: str) -> None:
-        """End the run and start that of another scenario, which is already checked."""
+    def switch_scenario(self, text: str) -> list[str]:
+        """End the run and start that of another scenario, which is already checked; return its ignored sections."""

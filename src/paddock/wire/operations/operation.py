@@ -40,7 +40,7 @@ class OperationEntry:
 
     handling: Handling
     rpc: str = ""  # name of the JSON-RPC method; empty: none
-    zmq: str = ""  # its ZeroMQ messages, `Message.field` if that field tells it from others; `Call`: called by name
+    zmq: str = ""  # its ZeroMQ messages, `Message.field` if that field distinguishes it; `Call`: called by name
     answer: str = ""  # the field of the JSON-RPC answer with the result; empty: the answer is the result
     reply: ZmqReply = "Done"  # the ZeroMQ message of its reply; `Result` of a Call
     shows: bool = False  # whether JSON-RPC answers only after its effect is published

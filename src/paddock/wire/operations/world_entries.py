@@ -65,9 +65,13 @@ class WorldOperations(Protocol):
 
     @entry("read", rpc=True, slow=True)
     def series(
-        self, target: a.Target, columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"]
+        self,
+        target: a.Target,
+        columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"],
+        start: Annotated[a.Finite | None, "s; null: from the beginning"] = None,
+        end: Annotated[a.Finite | None, "s, exclusive; null: to the end"] = None,
     ) -> r.SeriesTree:
-        """Return columns of a vehicle over a whole recording. A live simulation refuses."""
+        """Return columns of a vehicle over a recording, or over a part of it. A live simulation refuses."""
 
     @entry("fact")
     def parameter(self, target: str, name: str) -> Any:
@@ -156,8 +160,8 @@ class WorldOperations(Protocol):
     @entry("change", zmq="Call", client="world.frames.set", example={"name": "mast", "position": [0, 0, 1]})
     def set_frame(
         self,
-        name: str,
-        parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
+        name: a.Text,
+        parent: Annotated[a.Text, "`world`, a vehicle or a frame"] = "world",
         position: Annotated[a.Numbers, a.ErrorText("position must be a list of numbers"), "m"] = ORIGIN,
         quaternion: Annotated[a.Numbers, a.ErrorText("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
         moving: bool = False,

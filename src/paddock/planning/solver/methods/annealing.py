@@ -130,7 +130,7 @@ def _searched(
     each = objective * (costs.vehicles if by_time else 1.0) / costs.tasks
     heat = max(options.temperature * each, 1e-9)
     price, moves = PRICE * max(longest, objective), search(costs)
-    seed, near = signed(costs.problem.seed), _neighbours(costs)
+    seed, near = signed(costs.problem.seed), near_tasks(costs)
     for start in (heat, max(options.temperature * longest, heat)):
         moves(arrays, near, Schedule(steps, start, start * options.cooling, seed, by_time, price))
         undone = unpacked(arrays)[-1]
@@ -139,7 +139,7 @@ def _searched(
     return unpacked(arrays)[:-1]
 
 
-def _neighbours(costs: Costs) -> Ints:
+def near_tasks(costs: Costs) -> Ints:
     """Return the nearest tasks of each task, (t, k)."""
     positions = costs.jobs(0).entry[:, :2]
     count = min(NEIGHBOURS, costs.tasks - 1)

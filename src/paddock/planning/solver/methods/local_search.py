@@ -5,9 +5,10 @@ first round assumes the heading straight to the next task; then the best heading
 the second round searches with those. The number of moves is fixed, so that equal problems give equal plans.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
+from time import perf_counter
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from paddock.compute.routine import Routine
 from paddock.compute.twin import rebound
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.insertion import Packed
+from paddock.planning.solver.insertion import Packed, packed
 from paddock.planning.solver.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.solver.methods.annealing import Options as Heat
 from paddock.planning.solver.methods.annealing import (
@@ -23,6 +24,7 @@ from paddock.planning.solver.methods.annealing import (
     anneal,
     annealed,
     feasible_value,
+    near_tasks,
     polished,
     revise,
     row_cost,
@@ -35,6 +37,7 @@ from paddock.world.columns import Column, Floats
 STEPS_A_TASK = 10_000
 MOST_STEPS = 1_000_000  # unless more are asked for
 MOST_WAYS = 10_000_000  # between tasks, of all classes of vehicles; more would take too much time and memory
+PROBE = 20_000  # steps that measure how many fit into a time
 BEYOND = 20_000  # steps of a search with exact tours where there are more
 READY, SPEED, RANGE = (Mover._fields.index(name) for name in ("ready", "speed", "range"))
 ROUNDS = ((0.6, 0.2), (0.4, 0.01))  # share of the moves, temperature at the start
@@ -44,12 +47,18 @@ class Options(NamedTuple):
     """How long to search."""
 
     steps: Annotated[float, Column("", "moves to try; 0: 10,000 for each task, at most 1,000,000", 0, 1e9)] = 0
+    seconds: Annotated[
+        float, Column("s", "as many steps as fit into this time here, which the plan names; 0: `steps`", 0.0, 1e6)
+    ] = 0.0
 
 
 def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     """Return the best orders of both rounds, and the headings for which they are best."""
+    began = perf_counter()
     orders = CLUSTERED.solve(costs, NoOptions(), lambda share: None).orders
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
+    if options.seconds > 0.0:
+        steps = steps_within(costs, orders, options.seconds, began)
     if (max(costs.class_of) + 1) * costs.tasks**2 > MOST_WAYS:
         return MethodResult(polished(costs, orders, min(steps, BEYOND)), {"steps": min(steps, BEYOND)})
     best, least, headed = MethodResult(orders, {"steps": steps}), feasible_value(costs, orders), costs
@@ -61,6 +70,20 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
             best, least = MethodResult(orders, {"steps": steps}, headings), reached
         progress((k + 1) / len(ROUNDS))
     return best
+
+
+def steps_within(costs: Costs, orders: Sequence[Sequence[int]], seconds: float, began: float) -> int:
+    """Return the number of moves, of two digits, that this machine makes until `seconds` after a time (s)."""
+    moves, near = table_search(costs), near_tasks(costs)
+    spare = sorted(set(range(costs.tasks)).difference(*orders))
+    rate = 0.0
+    for _ in range(3):  # the first may compile
+        arrays, start = packed([*orders, spare], costs.tasks), perf_counter()
+        moves(arrays, near, Schedule(PROBE, 1.0, 1.0, 0, costs.problem.objective == "makespan", 1e9))
+        rate = max(rate, PROBE / (perf_counter() - start))
+    steps = int(max(rate * (seconds + began - perf_counter()), float(PROBE)))
+    digit = int(10 ** (len(str(steps)) - 2))
+    return steps // digit * digit
 
 
 class Ways(NamedTuple):
@@ -132,4 +155,10 @@ def with_waiting(ways: Ways, row: int, order: Ints, count: int, flown: float) ->
 
 search_ways = Routine(rebound(anneal, {row_cost: tabulated_row_cost}), False)
 
-METHOD = Method("annealing over known ways between tasks, in turn with the choice of headings", solve, Options, revise)
+METHOD = Method(
+    "annealing over known ways between tasks, in turn with the choice of headings",
+    solve,
+    Options,
+    revise,
+    clocked="seconds",
+)

@@ -44,6 +44,7 @@ from paddock.vehicles.parts.car_subsystems import (
     ControlColumns,
     Gearbox,
     Rack,
+    brakes,
     car_model,
     control_columns,
     delayed,
@@ -235,4 +236,5 @@ MODEL = car_model(
         **{name: SUBSYSTEMS[name] for name in AXLE_PARTS},
     },
     spares=(*SPARES, OPEN),
+    idle_parameters={"abs_slip": (axles, brakes)},
 )

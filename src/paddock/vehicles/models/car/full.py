@@ -352,12 +352,12 @@ def solid(p: Parameters) -> Body:
 def bumped(s: State, p: Parameters, b: Bump) -> State:
     """Change position and all velocities of the body; its wheels follow through the suspension."""
     (sine, cosine), (sp, cp) = sincos(s.yaw), sincos(s.pitch)
-    rolled = (b.dwx * cosine + b.dwy * sine) * (1.0 / maximum(cp, 0.1))
-    after = car_bumped(s, p, b._replace(dwz=b.dwz + rolled * sp))
-    pitched = b.dwy * cosine - b.dwx * sine
-    return after._replace(  # type: ignore[no-any-return]
-        z=s.z + b.dz, vz=s.vz + b.dvz, roll_rate=s.roll_rate + rolled, pitch_rate=s.pitch_rate + pitched
-    )
+    level = 1.0 / maximum(cp, 0.1)
+    rolled, pitched = (b.dwx * cosine + b.dwy * sine) * level, b.dwy * cosine - b.dwx * sine
+    roll, pitch = s.roll + (b.tx * cosine + b.ty * sine) * level, s.pitch + (b.ty * cosine - b.tx * sine)
+    after = car_bumped(s, p, b._replace(dwz=b.dwz + rolled * sp, tz=b.tz + (roll - s.roll) * sp))
+    rates = {"roll_rate": s.roll_rate + rolled, "pitch_rate": s.pitch_rate + pitched}
+    return after._replace(z=s.z + b.dz, vz=s.vz + b.dvz, roll=roll, pitch=pitch, **rates)  # type: ignore[no-any-return]
 
 
 MODEL = car_model(
