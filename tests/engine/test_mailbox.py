@@ -46,6 +46,7 @@ def loaded(mailbox: Mailbox) -> Mailbox:
     """Return another mailbox with the saved state of this one."""
     other = run()
     load(other.state.mailbox, unpack(pack(save(mailbox._run.state.mailbox))))
+    other.state.mailbox.continue_numbers()
     return Mailbox(other)
 
 

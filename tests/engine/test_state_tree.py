@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.engine.actions import SpawnAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.loading import demo_names
@@ -211,6 +212,30 @@ def read(tree: Any, path: str) -> Any:
     for key in path.split(".") if path else ():
         tree = tree[key]
     return tree
+
+
+def parts_of(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all parts of a tree with their paths."""
+    yield path, part
+    for name, leaf in part.leaves.items():
+        if isinstance(leaf, ChildLeaf):
+            for key, inner in children_of(part, name).items():
+                yield from parts_of(inner, f"{path}.{name}.{key}")
+
+
+def test_built_vehicles_of_queued_actions_are_no_part_of_the_state() -> None:
+    entry = {"name": "late", "model": "point", "pose": [0, 0, 50]}
+    with paddock.load(SCENARIO) as sim:
+        sim.engine.applier.post(SpawnAction(entry), at_tick=5)
+        prepared = sim.engine.prepare_restore(sim.save(), apart=True)
+        run = prepared.parts.world
+        for path, inner in parts_of(run.state):
+            held = {key: each for key, each in vars(inner).items() if key not in inner.leaves}
+            assert not any("PreparedSpawn" in repr(each) for each in held.values()), path
+        (built,) = run.queued_spawns.values()
+        sim.engine.take_over(prepared)
+        sim.step(6)
+        assert sim.engine.programs["late"] is built.program and not sim.engine.world.queued_spawns
 
 
 @pytest.mark.parametrize("name", ["race", "relay", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])

@@ -344,10 +344,9 @@ class MailboxState:
 
     queue: list[Posted] = plain(list, queue_tree, read_queue)
     sequence: int = 0  # the last number
-    prepared: dict[int, Any] = field(default_factory=dict)  # vehicles of queued actions that are built, by number
 
-    def check(self, state: Any) -> None:
-        """Continue the numbers."""
+    def continue_numbers(self) -> None:
+        """Number further actions after those of a loaded queue."""
         self.sequence = max((posted.sequence for posted in self.queue), default=0)
 
 

@@ -142,15 +142,15 @@ class Fleets:
 
     def prepare_queued(self) -> None:
         """Build the vehicles of queued actions; those that cannot be built are built, or refused, at their tick."""
-        more, mailbox = Counter[str](), self.world.state.mailbox
-        for posted in sorted(mailbox.queue):
+        more, built = Counter[str](), self.world.queued_spawns
+        for posted in sorted(self.world.state.mailbox.queue):
             fields = added_vehicles(posted.action)
             with suppress(PaddockError):
                 if fields is not None and "fleet" in fields:  # room for all of them
                     more[str(fields["fleet"])] += self.read(fields).count
                 elif fields is not None:
-                    names = [spawn.entry.name for spawn in mailbox.prepared.values()]
-                    mailbox.prepared[posted.sequence] = self.prepare(fields, names, ahead=True)
+                    names = [spawn.entry.name for spawn in built.values()]
+                    built[posted.sequence] = self.prepare(fields, names, ahead=True)
         for name, count in more.items():
             program = self.world.programs[name]
             program.fleet.reserve(program.fleet.n + count)

@@ -56,6 +56,7 @@ class RunParts:
             self.world.mission.take_part(tree["mission"])
         self.fleets.rebuild(tree["fleets"])
         load(state, tree, limited=not values["failure"])
+        state.mailbox.continue_numbers()
         self.rules.check()
         self.fleets.renew()
         if self.radio.active:
