@@ -216,7 +216,7 @@ def test_the_seed_and_the_objective_can_be_chosen(ask: Ask) -> None:
 
 
 def test_a_plan_within_a_time_is_repeated_by_its_scenario(ask: Ask, tmp_path: Path) -> None:
-    code, table, _ = ask(*SMALL, "--time", "0.2s", "--output", "timed")
+    code, table, _ = ask("--seed", "3", "--uavs", "2", "--tasks", "5", "--time", "0.2s", "--output", "timed")
     steps = load_scenario(tmp_path / "timed" / "scenario.yaml").to_dict()["mission"]["method"]["local_search"]["steps"]
     assert code == 0 and f"method local_search, {steps:,} steps, " in table
     assert ask("timed/scenario.yaml", "--output", "again")[0] == 0

@@ -210,7 +210,7 @@ def test_altitudes_are_above_the_ground_where_the_vehicle_starts() -> None:
     (text,) = ground_station_texts(loaded, plan(loaded), HOME).values()
     (written,) = [json.loads(text)["mission"]]
     assert written["plannedHomePosition"][2] == pytest.approx(HOME.height_m + 2.0)
-    assert enu(*written["plannedHomePosition"][:2]) == pytest.approx((30, 0), abs=2e-5)
+    assert enu(*written["plannedHomePosition"][:2]) == pytest.approx((0, 0), abs=2e-5)
     heights = [item["params"][6] for item in written["items"] if item["command"] in (16, 22)]
     assert heights == pytest.approx([100, *[98] * (len(heights) - 1)], abs=2.0)
 

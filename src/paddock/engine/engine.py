@@ -106,6 +106,7 @@ class Engine:
         if not self._compiled:
             self.parts.compile(progress)
             self._compiled = True
+        self.radio.prepare(progress)
 
     def _begin(self, progress: Progress | None = None) -> None:
         self.parts.begin(progress)

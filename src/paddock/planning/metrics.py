@@ -295,7 +295,7 @@ def flown_over_time(route: Route) -> tuple[Floats, Floats]:
 
 TABLES: dict[str, Any] = {"tasks": TaskMetrics, "agents": VehicleMetrics, "series": Series}  # by exported name
 TYPES = {"tasks": "int64", "done": "int64"}  # of columns that are neither text nor float64
-TEXT = ("name", "status", "kind", "state", "agent", "reason")
+TEXT = ("name", "status", "kind", "state", "agent", "reason", "alternative")
 
 
 def _table(metrics: MissionMetrics, table: str) -> tuple[list[str], list[dict[str, Any]]]:

@@ -203,8 +203,8 @@ def to_plan(
 ) -> dict[str, Any]:
     """Return the plan of a vehicle: take-off, waypoints (thinned to `tolerance` m), return.
 
-    `home` (x, y, z in m) is where the vehicle arms, on the ground: altitudes are relative to it, as autopilots measure
-    them. The mission's zones without a floor or ceiling are exclusion fences; `speed` in m/s.
+    `home` (x, y, z in m) is the base, at the height of the ground where the vehicle arms: altitudes are relative to it,
+    as autopilots measure them. The mission's zones without a floor or ceiling are exclusion fences; `speed` in m/s.
     """
     for kind, chosen, valid in (("vehicle", vehicle, qgc_plan.VEHICLES), ("firmware", firmware, qgc_plan.FIRMWARE)):
         if chosen not in valid:

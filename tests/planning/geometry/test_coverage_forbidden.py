@@ -223,11 +223,9 @@ def test_turns_are_chosen_by_metres_for_each_covered_area() -> None:
     share, outside, alternative = swept(shape, path, ())
     assert share > 0.999 and outside > 80.0
     other = 100.0 * swath_share(paths["inside"], 40.0, Polygon(points))
-    match = re.fullmatch(r"([\d.]+) km; turns inside: ([\d.]+) % in ([\d.]+) km", alternative)
-    assert match is not None
-    assert [float(number) for number in match.groups()] == pytest.approx(
-        [path.flown / 1000.0, other, paths["inside"].flown / 1000.0], abs=0.5
-    )
+    match = re.fullmatch(r"([\d.]+) km; turns inside: at most ([\d.]+) %", alternative)
+    assert match is not None and float(match[1]) == pytest.approx(path.flown / 1000.0, abs=0.06)
+    assert other - 0.5 <= float(match[2]) < 95.0  # not all rows are connected by turns inside
     large = PolygonShape([(0, 0), (1000, 0), (1000, 700), (0, 700)], spacing=30.0)
     inner = swept(large, large.path(20.0), ())
     assert inner.share > 0.99 and inner.outside < 0.01 and "; turns outside: 100.0 % in " in inner.alternative
@@ -384,7 +382,7 @@ def test_the_covered_share_of_a_margin_is_reported() -> None:
     )
     assert task.outside is not None and task.outside >= 100.0 - 17.0  # a radius of 100 m, less the margin
     assert task.covered == pytest.approx((566.0 / 600.0) ** 2, abs=1e-3)
-    assert task.covered == pytest.approx(swath_share(path, 30.0, Polygon(SQUARE)), abs=0.005)
+    assert task.covered == pytest.approx(swath_share(path, 30.0, Polygon(SQUARE)), abs=0.01)
 
 
 def test_a_field_that_was_begun_around_a_zone_goes_on_after_a_new_task_and_a_restart() -> None:

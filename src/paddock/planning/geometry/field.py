@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely import LineString, MultiPolygon, Polygon
+from shapely import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from paddock.compute import arrays
@@ -337,7 +337,7 @@ class Turns:
             ways += map(self.held, turning_paths(start, goal, self.radius))
         clear = [way for way in ways if blocked_by(way, field.barriers, field.clearances) is None]
         clear.sort(key=lambda way: way.flown)
-        lines = [LineString([*points, points[-1]]) for points in map(self._points, clear)]
+        lines = [shapely.linestrings(points) for points in map(self._points, clear)]
         for rank, room in enumerate(self._rooms if field.inside else (*self._rooms, None)):
             for way, along in zip(clear, lines, strict=True):
                 if room is None or room.covers(along):
@@ -345,7 +345,7 @@ class Turns:
             if self.detours and (rank or len(self._rooms) == 1 or field.margin >= self.radius):
                 with suppress(InfeasibleError):
                     way = self._map(rank).transit(start, goal)
-                    if not field.inside or self._rooms[rank].covers(LineString(self._points(way))):
+                    if not field.inside or self._rooms[rank].covers(shapely.linestrings(self._points(way))):
                         return rank, self.held(way)
         return 0, None
 
@@ -354,7 +354,9 @@ class Turns:
         return over_ground(path, 1.0, self.drift[1:]) if self.drift != CALM else path
 
     def _points(self, way: Path) -> Floats:
-        return way.sample(max(self.radius / 16.0, way.flown / 500.0, 0.01))[:, :2]
+        """Return points (n, 2) along a way, at least two."""
+        points = way.sample(max(self.radius / 16.0, way.flown / 500.0, 0.01))[:, :2]
+        return np.concatenate([points, points[-1:]])
 
     def _map(self, rank: int) -> ZoneMap:
         if rank not in self._maps:

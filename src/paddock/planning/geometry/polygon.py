@@ -200,18 +200,25 @@ class PolygonShape:
 
     def _cheapest(self, zones: tuple[Zone, ...], clearance: float, radius: float, drift: Drift) -> Path:
         """Return the path with turns inside or outside, whichever takes fewer metres for each covered area."""
-        inside = self._inside(zones, clearance, radius, drift)
-        if self.turns == "inside" and inside is not None:
-            return inside
+        if self.turns == "inside" and radius > 0.0:
+            return self._inside(zones, clearance, radius, drift)[0] or self._over(
+                self._field(zones, clearance), radius, drift
+            )
         try:
             outside = self._over(self._field(zones, clearance), radius, drift)
         except InfeasibleError:
+            inside, _ = self._inside(zones, clearance, radius, drift)
             if inside is None:
                 raise
             return inside
+        covered_outside = swept(self, outside, zones).share
+        inside, most = self._inside(zones, clearance, radius, drift, ENOUGH * covered_outside)
         if inside is None:
+            if most > 0.0 and outside.rows is not None:
+                alternative = f"{outside.flown / 1000.0:.1f} km; turns inside: at most {100.0 * most:.1f} %"
+                self._alternatives[outside.rows.tobytes()] = alternative
             return outside
-        shares = [max(swept(self, path, zones).share, 1e-9) for path in (inside, outside)]
+        shares = [max(swept(self, inside, zones).share, 1e-9), max(covered_outside, 1e-9)]
         dear = inside.flown / shares[0] > DEARER * outside.flown / shares[1] or shares[0] < ENOUGH * shares[1]
         path, other, name = (outside, inside, "inside") if dear else (inside, outside, "outside")
         covered = f"{100.0 * shares[1 - dear]:.1f} % in {other.flown / 1000.0:.1f} km"
@@ -223,19 +230,27 @@ class PolygonShape:
         """Return the length of a path of it, and what the turns would cover that were not chosen; "" if none."""
         return "" if path.rows is None else self._alternatives.get(path.rows.tobytes(), "")
 
-    def _inside(self, zones: tuple[Zone, ...], clearance: float, radius: float, drift: Drift) -> Path | None:
-        """Return the path that covers most of it without leaving the outline; None if it is to be left."""
+    def _inside(
+        self, zones: tuple[Zone, ...], clearance: float, radius: float, drift: Drift, least: float = 0.0
+    ) -> tuple[Path | None, float]:
+        """Return the path that covers most of it without leaving the outline, and the share that rows could cover.
+
+        None if that share is less than `least`, or nothing can be covered.
+        """
         if self.turns == "outside" or radius == 0.0:
-            return None
+            return None, 0.0
         field = self._field(zones, clearance, inside=True)
         region = polygons_of(self.region - field.closed)
         if region.is_empty:
-            return None
+            return None, 0.0
         rooms = [(radius, angle) for angle in self._angles]
         if drift != CALM:  # rows across the wind: turns that drift upwind need less room
             across = max(self._angles, key=lambda angle: abs(drift.x * sin(angle) - drift.y * cos(angle)))
             rooms.append((drift.radius, across))
         ways = [(best_sweep(region, field.limits(room), self.spacing, [angle]), room) for room, angle in rooms]
+        possible = max((1.0 - sweep.missed / region.area for sweep, _ in ways if sweep.swaths), default=0.0)
+        if possible < least:
+            return None, possible
         best, most = None, 0.0
         for sweep, room in sorted(ways, key=lambda way: way[0].missed):
             if not sweep.swaths or 1.0 - sweep.missed / region.area < most + BETTER:
@@ -247,7 +262,7 @@ class PolygonShape:
                 best, most = path, share
         if self.turns == "inside" and best is None:
             raise InfeasibleError(f"no row with turns of {radius:.3g} m fits inside its outline")
-        return best
+        return best, possible
 
     def _over(self, field: ObstructedField, radius: float, drift: Drift) -> Path:
         sweep = self.sweep

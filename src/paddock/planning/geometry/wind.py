@@ -37,6 +37,8 @@ from paddock.planning.geometry.dubins import (
     turns_left,
 )
 from paddock.planning.geometry.path import (
+    LENGTH,
+    PACE,
     Path,
     Pose,
     PoseLike,
@@ -443,18 +445,16 @@ def over_ground(path: Path, speed: float, wind: PoseLike) -> Path:
 
 
 def _held(segment: Segment, wx: float, wy: float) -> Iterator[Segment]:
+    """Return the pieces of a segment that is held over the ground in a wind (over the airspeed)."""
     pieces = max(1, ceil(abs(segment.curvature) * segment.length / PIECE - 1e-9))
     width = segment.length / pieces
     climb = sqrt(1.0 + segment.slope**2)
     rows = np.tile(np.array(segment, dtype=np.float64), (pieces, 1))
-    starts = (
-        along_rows(rows, width * np.arange(pieces, dtype=np.float64)).tolist()
-        if pieces > 1
-        else [point_along(segment, 0.0)]
-    )
+    along = width * np.arange(pieces, dtype=np.float64)
+    starts = along_rows(rows, along) if pieces > 1 else np.array([point_along(segment, 0.0)])
     turn = segment.gear * segment.curvature * 0.5 * width * (NODES + 1.0)
-    sine, cosine = arrays.sincos(np.array([heading for *_, heading in starts])[:, None] + turn)
+    sine, cosine = arrays.sincos(starts[:, 3:] + turn)
     tail = segment.gear * (wx * cosine + wy * sine)  # wind along it
     speed = (tail + np.sqrt(tail**2 + climb**2 * (1.0 - wx * wx - wy * wy))) / climb**2  # over the ground, level
-    for (x, y, z, heading), times in zip(starts, (0.5 * WEIGHTS / speed).sum(axis=1).tolist(), strict=True):
-        yield segment._replace(x=x, y=y, z=z, heading=heading, length=width, pace=climb / times)
+    rows[:, [0, 1, 2, 3]], rows[:, LENGTH], rows[:, PACE] = starts, width, climb / (0.5 * WEIGHTS / speed).sum(axis=1)
+    return map(Segment._make, rows.tolist())

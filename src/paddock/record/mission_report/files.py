@@ -436,7 +436,7 @@ VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 
 
 def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict[str, str]:
-    """Return the `.plan` files of all vehicles that leave the base, by their names; home is the ground at the start."""
+    """Return the `.plan` files of vehicles that leave the base, by name; heights are above the ground at the start."""
     assert scenario.mission is not None
     texts: dict[str, str] = {}
     heights = ground_heights(world_with_track(scenario))
@@ -444,7 +444,7 @@ def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict
         if route.legs:
             parts = [leg.path.points(SPACING) if (turn := _circle(leg)) is None else turn for leg in route.legs]
             x, y, _, _ = route.legs[0].start
-            home = (x, y, float(heights(np.array([x]), np.array([y]))[0]))
+            home = (*scenario.mission.base[:2], float(heights(np.array([x]), np.array([y]))[0]))
             kind = VEHICLES[vehicle.moves]
             plan_file = to_plan(parts, scenario.mission, origin, home, vehicle=kind, speed=vehicle.speed)
             texts[_file(route.vehicle, texts)] = document_text(plan_file)
