@@ -14,6 +14,7 @@ from paddock.engine.actions import SpawnAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.loading import demo_names
+from paddock.world import state as world_state
 from paddock.world.archive import pack, unpack
 from paddock.world.parts import ArrayLeaf, BlobLeaf, ChildLeaf, PlainLeaf, ScalarLeaf, Slot, TablesLeaf
 from paddock.world.state import HASHED, SAVED, SETTLED, children_of, digest, slots
@@ -221,6 +222,33 @@ def parts_of(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         if isinstance(leaf, ChildLeaf):
             for key, inner in children_of(part, name).items():
                 yield from parts_of(inner, f"{path}.{name}.{key}")
+
+
+def public_attributes(part: Any, path: str) -> dict[str, Any]:
+    """Return the attributes of all parts of a tree by path; others are caches."""
+    inside = (
+        (f"{where}.{name}", value) for where, inner in parts_of(part, path) for name, value in vars(inner).items()
+    )
+    return {where: value for where, value in inside if "._" not in where}
+
+
+@pytest.mark.parametrize("name", ["race", "sitl"])
+def test_a_check_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check, checked, changes = world_state.check, list[str](), list[str]()
+
+    def watched(part: Any, path: str, state: Any) -> None:
+        before = public_attributes(part, path)
+        check(part, path, state)
+        for where, value in public_attributes(part, path).items():
+            if where not in before or value is not before[where]:
+                changes.append(where)
+        checked.append(path)
+
+    with paddock.load(name) as sim:
+        saved = sim.save()
+        monkeypatch.setattr(world_state, "check", watched)
+        sim.restore(saved)
+    assert not changes and ("autopilots" in checked) == (name == "sitl")
 
 
 def test_built_vehicles_of_queued_actions_are_no_part_of_the_state() -> None:
