@@ -149,7 +149,6 @@ def test_the_table_of_the_tick_lists_its_stages_in_order() -> None:
         "world": {"gusts": True},
         "rules": "trackdrive",
         "contact": True,
-        "world": {"wind": [3, 0, 0], "wind_profile": {"exponent": 0.14}},
         "radio": {"stations": [{"name": "base", "position": [0, 0, 5]}]},
         "vehicles": [
             {"name": "red", "model": "car.bicycle"},
