@@ -146,7 +146,6 @@ def test_the_table_of_the_tick_lists_its_stages_in_order() -> None:
     spawn = {"line": {"start": [0, -60, 100], "end": [0, 60, 100]}}
     scenario = {
         "track": "trackdrive",
-        "world": {"gusts": True},
         "rules": "trackdrive",
         "contact": True,
         "radio": {"stations": [{"name": "base", "position": [0, 0, 5]}]},
