@@ -101,7 +101,7 @@ def test_step_steer_braking_and_coast_down_of_the_sedan() -> None:
     drag, rolling = 0.5 * 1.225 * 0.30 * 2.2 / 1500.0, 0.015  # 1/m; share of the weight
     shortest = np.log1p(drag * (100.0 / 3.6) ** 2 / ((1.0 + rolling) * G)) / (2.0 * drag)  # all of a friction of 1
     assert stop.figures["braking_best"] > shortest
-    assert stop.figures["braking_best"] < 60.0  # type: ignore[operator]
+    assert 39.0 < stop.figures["braking_best"] < 41.0  # type: ignore[operator]  # as road tests of family cars measure
     checks = formulas(car).checks
     assert [(check.what, check.ok) for check in checks] == [("steady yaw rate", True), ("load transfer", True)]
     free = coast_down(TestCar("car.bicycle", "sedan", {"rolling_resistance": 0.0}))
@@ -208,8 +208,7 @@ def test_every_level_keeps_to_the_formulas(level: str, preset: str) -> None:
 
 def test_levels_agree_in_a_step_steer() -> None:
     alone = {"stability_gain": 0.0, "traction_slip": 0.0}  # level 2 has no such controllers
-    two = step_steer(TestCar("car.bicycle", "sedan")).figures
-    three = step_steer(TestCar("car.double_track", "sedan", alone)).figures
+    two, three = (step_steer(TestCar(f"car.{level}", "sedan", alone)).figures for level in ("bicycle", "double_track"))
     assert three["step_rise"] == pytest.approx(two["step_rise"], rel=0.05)
     assert three["step_overshoot"] == pytest.approx(two["step_overshoot"], abs=2.0)
     assert three["step_slip"] == pytest.approx(two["step_slip"], rel=0.05)
