@@ -147,6 +147,7 @@ def test_the_table_of_the_tick_lists_its_stages_in_order() -> None:
     scenario = {
         "track": "trackdrive",
         "rules": "trackdrive",
+        "world": {"gusts": True},
         "contact": True,
         "radio": {"stations": [{"name": "base", "position": [0, 0, 5]}]},
         "vehicles": [

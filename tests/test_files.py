@@ -77,7 +77,7 @@ def test_the_size_is_checked_before_anything_is_read(tmp_path: Path, name: str) 
         LOADERS[name](tmp_path / name)
 
 
-def test_a_file_that_tells_no_size_is_read_up_to_the_limit() -> None:
+def test_a_file_without_a_size_is_read_up_to_the_limit() -> None:
     assert read_file("/proc/self/stat", LARGEST_FILE)  # a regular file of 0 bytes
     with pytest.raises(OSError, match="it has more than 1 KiB"):
         read_file("/proc/self/smaps", 1 << 10)

@@ -84,7 +84,7 @@ def test_commands_exist_with_their_options() -> None:
 
 
 class Reader:
-    """Somebody who types what is printed, in a folder with the examples."""
+    """Types what is printed, in a folder with the examples."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -151,7 +151,7 @@ def test_a_disarmed_drone_stays_on_the_roof_of_a_car(speed: float) -> None:
             places.append([x * np.cos(yaw) + y * np.sin(yaw), y * np.cos(yaw) - x * np.sin(yaw)])
             assert upwards > 0.999
             assert own.position[2] == pytest.approx(high + 0.1 * reach, abs=3.0 * SLOP)
-        assert np.abs(np.diff(places[1:], axis=0)).max() < 2e-3  # m in a second
+        assert np.abs(np.diff(places[1:], axis=0)).max() < (0.02 if speed else 1e-6)  # m in a second
         assert abs(places[-1][0] - ahead) < 0.2 and abs(places[-1][1]) < 0.2
 
 
@@ -174,4 +174,4 @@ def test_a_ball_that_rolls_on_a_body_stops(bodies: Any) -> None:
         table[7:13, 0] += bump[3:9, 0]
     slowing = 9.81 * rolling / radius / 1.4
     assert speed - table[7, 0] == pytest.approx(300 * dt * slowing, rel=0.02)
-    assert table[11, 0] * radius == pytest.approx(table[7, 0], rel=1e-6)
+    assert table[11, 0] * radius == pytest.approx(table[7, 0], rel=2e-3)  # it touches a little above its lowest point

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
+import threading
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import paddock
 from paddock.engine.actions import (
     KINDS,
     ActionLog,
@@ -41,6 +46,7 @@ def loaded(mailbox: Mailbox) -> Mailbox:
     """Return another mailbox with the saved state of this one."""
     other = run()
     load(other.state.mailbox, unpack(pack(save(mailbox._run.state.mailbox))))
+    other.state.mailbox.continue_numbers()
     return Mailbox(other)
 
 
@@ -69,6 +75,39 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
         now += pause
     assert delivered == sorted(expected)
     assert mailbox.next_tick(now) is None
+
+
+def test_an_action_posted_during_a_restore_is_in_the_state_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    posting, replaced, insert = threading.Event(), threading.Event(), heapq.heappush
+    stays: list[bool] = []
+    with paddock.load({"vehicles": [{"name": "dot", "model": "point"}]}) as sim:
+        prepared = sim.engine.prepare_restore(sim.save())
+
+        def replace_state() -> None:
+            sim.engine.take_over(prepared)
+            replaced.set()
+
+        def push(queue: list[Any], posted: Any) -> None:
+            posting.set()
+            replaced.wait(0.3)  # the other thread waits meanwhile
+            stays.append(queue is sim.engine.world.state.mailbox.queue)
+            insert(queue, posted)
+
+        with monkeypatch.context() as patched:
+            patched.setattr("paddock.engine.actions.heapq.heappush", push)
+            poster = threading.Thread(target=sim.engine.mailbox.post, args=(RemoveAction("dot"),))
+            poster.start()
+            assert posting.wait(60)
+            patched.undo()
+            restorer = threading.Thread(target=replace_state)
+            restorer.start()
+            poster.join()
+            restorer.join()
+        assert stays == [True] and sim.engine.mailbox.waiting == 0  # posted before: discarded with its state
+        sim.engine.mailbox.post(RemoveAction("dot"))
+        assert sim.engine.mailbox.waiting == 1
+        sim.step(1)
+        assert not sim.engine.world.fleets
 
 
 def test_saved_mailboxes_do_not_depend_on_earlier_actions() -> None:

@@ -402,3 +402,28 @@ def test_neighbours_of_a_radio_off_the_channel_are_not_jammed() -> None:
         assert sim.snapshot().fleet("p")["radio.jammed"].tolist() == [1.0, 0.0, 0.0]
         assert sim.radio.network().components == [["p[1]", "p[2]"], ["p[0]"]]
         assert [event.subject for event in sim.events.since() if event.kind == "jammed"] == ["p[0]"]
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_the_reported_error_rate_is_that_of_packets_over_a_link_that_starts_jammed(early: bool) -> None:
+    """At 11 % a link does not come up, and no packet arrives; one that was up before holds, by its hysteresis."""
+    jammer = {"name": "j", "kind": "barrage", "power": 25.65, "position": [300, 300, 50], "enabled": early}
+    types = {"t": {"bandwidth": 2e6, "power": 10.0, "sensitivity": -90.0}}
+    radio = {"types": types, "default": {"model": "free_space"}, "jammers": [jammer], "messages": {"energy": 0}}
+    vehicles = [
+        {"name": name, "model": "point", "pose": [x, 0, 50, 0], "radio": "t"} for name, x in (("a", 0), ("b", 100))
+    ]
+    with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": vehicles}) as sim:
+        sim.step(20)
+        if not early:
+            sim.radio.jammers.set("j", on=True)
+            sim.step(20)
+        budget = sim.radio.link("a", "b")
+        for k in range(400):
+            sim.radio.send("a", "*", [k], bits=8192 - 272)
+            sim.step(2)
+        sim.step(10)
+        lost = 1.0 - sim.radio.traffic()["delivered"] / 400
+        assert budget.up is not early and budget.per == pytest.approx(lost, abs=0.06)  # four deviations
+        assert budget.per == 1.0 if early else 0.1 < budget.per < 0.15
+        assert budget.throughput == pytest.approx(4e6 * (1.0 - lost), abs=0.06 * 4e6)

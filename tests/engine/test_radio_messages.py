@@ -508,3 +508,25 @@ def test_saved_components_that_cannot_be_are_refused(value: int) -> None:
         labels[1] = value
         with pytest.raises(PaddockError, match=rf"radio.packets.labels\[1\]: {value} is out of its limits"):
             sim.restore(pack(tree))
+
+
+def test_a_message_with_too_little_power_says_why_it_does_not_arrive() -> None:
+    """Free space over 2 km at 2.4 GHz costs 106.07 dB (Friis): 20 dB more than these radios can lose."""
+    types = {"t": {"frequency": 2.4e9, "bandwidth": 1e6, "power": 0.0, "sensitivity": -86.07}}
+    vehicles = [
+        {"name": name, "model": "point", "pose": [x, 0, 50, 0], "radio": "t"} for name, x in (("a", 0), ("b", 2000))
+    ]
+    radio = {"types": types, "default": {"model": "free_space"}}
+    with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": vehicles}) as sim:
+        for _ in range(20):
+            sim.radio.send("a", "b", [1])
+            sim.radio.send("b", "*", [1])
+            sim.step(10)
+        assert sim.radio.traffic()["delivered"] == 0
+        events = [
+            (event.tick, event.subject, event.detail) for event in sim.events.since() if event.kind == "unreachable"
+        ]
+        why = "receives -106.1 dBm, its sensitivity is -86.07 dBm"
+        expected = [("a", f"no route to b: b {why}"), ("b", f"no radio receives it; the nearest: a {why}")]
+        assert events == [(tick, *event) for tick in (0,) for event in expected]
+        assert sim.radio.link("a", "b").problem == f"b {why}" and "down (b receives" in str(sim.radio.link("a", "b"))

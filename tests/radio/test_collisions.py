@@ -115,7 +115,7 @@ def test_a_radio_that_transmits_most_of_the_time_has_no_links(duty: float) -> No
     with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [{"name": "v", "model": "point"}]}) as sim:
         link = sim.radio.link("i1", "i0")
         expected = 1.0 if duty == 1.0 else 1.0 - (1.0 - duty) * np.exp(-duty / (1.0 - duty))
-        assert link.per == pytest.approx(expected, abs=1e-9) and not link.up
+        assert link.collided == pytest.approx(expected, abs=1e-9) and (link.up, link.per) == (False, 1.0)
         assert sim.radio.link("i0", "i1").up
         blob, known = sim.save(), sim.state_hash()
         sim.restore(blob)

@@ -127,14 +127,16 @@ def test_links_count_once_and_others_are_sensed_by_their_energy() -> None:
     )
     linked = np.zeros((n, n), bool)
     linked[np.repeat(np.arange(n), np.diff(links.start)), links.peer] = True
-    assert len(air.peer) == linked.sum() and air.decodes.sum() == links.up.sum()
+    rows = [np.arange(*span) for span in zip(air.first.tolist(), air.last.tolist(), strict=True)]
+    transmitter, entries = np.repeat(np.arange(n), [len(row) for row in rows]), air.entries[np.concatenate(rows)]
+    assert (np.diff(entries["peer"])[np.diff(transmitter) == 0] > 0).all()
+    link, by_link = entries["link"], entries["link"] >= 0
+    receiver = np.repeat(np.arange(n), np.diff(links.start))
+    assert (links.peer[link[by_link]] == transmitter[by_link]).all()
+    assert (receiver[link[by_link]] == entries["peer"][by_link]).all()
     heard = np.where(every > 0.0, every >= 10.0**-7.0, every <= -(10.0**-6.5))
-    for start, peer, power, sensed, expected in (
-        (air.start, air.peer, air.power, air.sensed, linked),
-        (air.other_start, air.other_peer, np.abs(air.other_power), air.other_power < 0.0, (every != 0.0) & ~linked),
-    ):
-        rows = np.repeat(np.arange(n), np.diff(start))
-        assert (np.diff(peer)[np.diff(rows) == 0] > 0).all()
-        assert len(rows) == expected.sum() and expected[peer, rows].all()
-        assert power == pytest.approx(np.abs(every[peer, rows]), rel=1e-9)
-        assert (sensed == heard[peer, rows]).all() and 0 < sensed.sum() < len(rows)
+    for chosen, expected in ((by_link, linked), (~by_link, (every != 0.0) & ~linked)):
+        peer, sender, power = entries["peer"][chosen], transmitter[chosen], entries["power"][chosen]
+        assert len(sender) == expected.sum() and expected[peer, sender].all()
+        assert np.abs(power) == pytest.approx(np.abs(every[peer, sender]), rel=1e-9)
+        assert ((power < 0.0) == heard[peer, sender]).all() and 0 < (power < 0.0).sum() < len(sender)

@@ -38,14 +38,15 @@ def test_no_unknown_keys_and_everything_described() -> None:
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",
         "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "ContactSection", "Dial", "Every",
         "FleetContact", "FmuSection", "FrictionMap", "FrictionPatch", "GeneratedTrack",
-        "Generate", "GridPattern", "GroundSection", "HalfPlane", "HeightMap", "LaneChangePattern", "LinePattern",
+        "Generate", "GridPattern", "GroundSection", "GustSection", "HalfPlane", "HeightMap",
+            "LaneChangePattern", "LinePattern",
         "LineTask", "Mavlink",
         "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "Obstacle", "PointTask", "PolygonTask",
         "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "RulesSection", "SeparationSection",
         "Serve", "ShmEndpoint", "Sitl",
         "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "TrackPattern",
         "TrackSection", "TrackSurface", "Vds1Endpoint", "VehicleEntry",
-        "WallObstacle", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
+        "WallObstacle", "WebEndpoint", "WindProfileSection", "WorldSection", "ZmqEndpoint", "ZoneCircle",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

@@ -16,7 +16,7 @@ from paddock.world.columns import Environment, column_index, columns_of
 CARS = ("car.kinematic", "car.bicycle", "car.double_track", "car.full")
 PART = {"car.bicycle spinning": ("car.bicycle", {"wheels": "spinning"})}
 ON = {  # parameters without which others have no effect
-    "engine_speed_max": 600.0, "gears": 4.0, "capacity": 5000.0, "cells": 90.0, "abs_slip": 0.1, "traction_slip": 0.1,
+    "engine_speed_max": 600.0, "gears": 4.0, "capacity": 5000.0, "cells": 90.0, "abs_slip": 0.01, "traction_slip": 0.01,
     "stability_gain": 8000.0, "ebd": 0.5, "steer_frequency": 30.0, "steer_dead_time": 0.02, "torque_dead_time": 0.02,
     "diff_preload": 20.0, "diff_locking": 0.3, "centre_preload": 20.0, "drive_front": 0.4, "engine_brake": 40.0,
     "suspension_travel": 0.01, "regeneration": 0.5, "idle_power": 100.0, "cg_height": 0.5, "turn_radius": 30.0,
@@ -42,7 +42,7 @@ def results(model: VehicleModel, parameters: Any) -> list[Any]:
                 for c, u in zip(columns, draws, strict=True)
             ]
             u = model.command(*commands)
-            u = u._replace(gear=1.0, brake=0.0 if tick < 20 else u.brake, handbrake=0.0 if tick < 35 else 1.0)
+            u = u._replace(gear=1.0, brake=float(tick >= 20), handbrake=0.0 if tick < 35 else 1.0)
             state = model.step(state, u, parameters, w, min(model.dt_max, 0.002))
             out += [*state]
         out += [*model.pose(state, parameters), *model.guide(state, u, parameters, Desire(3.0, 1.0, 0.5, 9.0))]

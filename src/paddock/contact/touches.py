@@ -31,6 +31,7 @@ GOLDEN_ANGLE = 2.399963229728653  # rad
 BUMPER = 0.3  # height of a vehicle's bumper, share of the height of its box
 OVERHANG, BESIDE = 0.9, 0.95  # length and width of what is below the bumper, shares of those of the box
 STEEP = 0.7  # vertical part of a normal: the touch is under the nose
+UPRIGHT = 0.7  # cosine of the tilt up to which a drone stands on its feet
 NEAR_TOP = 0.75  # of the height of a cone, above the lower side of the box: there a higher bumper touches it
 CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
 BASE_POINTS = 12  # around the base of a cone that lies on the ground
@@ -346,6 +347,28 @@ def outline_of(g: Geometry, i: int) -> Outline:
     return Outline(g.table[SHAPE_ROW, i], g.axes[i], g.half[i], g.line[i], g.radius[i])
 
 
+def is_over(g: Geometry, a: int, c: int) -> bool:
+    """Return whether a frame is upright over a face of a box, or over the top of a cylinder, on which it may stand.
+
+    In a faster touch it is the sphere: so flat a box would pass through a thin wall as it turns.
+    """
+    for k in range(3):
+        axis, upwards = g.axes[c, k], dot(g.axes[a, 2], g.axes[c, k])
+        if abs(upwards) < UPRIGHT:
+            continue
+        high, over = -g.half[c, k], -1e30
+        for j in range(3):
+            high += (g.centre[a, j] - g.centre[c, j]) * axis[j] * (1.0 if upwards > 0.0 else -1.0)
+        for m in range(1, 3):
+            beside, n = 0.0, (k + m) % 3
+            for j in range(3):
+                beside += (g.centre[a, j] - g.centre[c, j]) * g.axes[c, n, j]
+            over = max(over, abs(beside) - g.half[c, n])
+        slow = abs(dot(g.sweep[a], axis) - dot(g.sweep[c], axis)) < g.half[a, 2]
+        return bool(slow and -2.0 * g.half[a, 2] < high < g.radius[a] and over < 0.0)
+    return False
+
+
 def touch(a: int, c: int, g: Geometry, s: Scratch) -> tuple[int, float]:
     """Find the contact of two bodies; return the number of its points (in `poly`, `depths`) and its time."""
     start, move, sweep, centre = s.small[4], s.small[5], g.sweep, g.centre
@@ -353,7 +376,7 @@ def touch(a: int, c: int, g: Geometry, s: Scratch) -> tuple[int, float]:
         move[j] = sweep[c, j] - sweep[a, j]
         start[j] = centre[c, j] - centre[a, j] - move[j]
     shape_a, shape_c = g.table[SHAPE_ROW, a], g.table[SHAPE_ROW, c]
-    if shape_a >= BOX or (shape_a == FRAME and shape_c >= BOX):
+    if shape_a >= BOX or (shape_a == FRAME and shape_c >= BOX and is_over(g, a, c)):
         rounded = shape_c == CYLINDER
         level = g.table[LIGHTNESS_ROW + 1, a] == 0.0 and g.table[LIGHTNESS_ROW + 1, c] == 0.0
         at_a, at_c = s.small[6], s.small[7]

@@ -344,19 +344,22 @@ class MailboxState:
 
     queue: list[Posted] = plain(list, queue_tree, read_queue)
     sequence: int = 0  # the last number
-    prepared: dict[int, Any] = field(default_factory=dict)  # vehicles of queued actions that are built, by number
 
-    def check(self, state: Any) -> None:
-        """Continue the numbers."""
+    def continue_numbers(self) -> None:
+        """Number further actions after those of a loaded queue."""
         self.sequence = max((posted.sequence for posted in self.queue), default=0)
 
 
 class Mailbox:
-    """Queue of actions that wait for their tick. Any thread may post; the ticking thread takes the due ones."""
+    """Queue of actions that wait for their tick. Any thread may post; the ticking thread takes the due ones.
+
+    The queue belongs to the state: a reset or restore discards what was posted before it, and an action that is posted
+    later waits in the new state, to be checked again at its tick.
+    """
 
     def __init__(self, run: "Run") -> None:
         self._run = run
-        self._lock = threading.Lock()  # held for some microseconds
+        self.lock = threading.Lock()  # held for some microseconds, also while the state of the run is replaced
 
     def post(
         self,
@@ -367,7 +370,7 @@ class Mailbox:
         flown: bool = False,
     ) -> None:
         """Queue an action for the first tick >= `tick`, but not in the past. Safe from any thread."""
-        with self._lock:
+        with self.lock:
             state = self._run.state
             mailbox, now = state.mailbox, state.clock.tick
             mailbox.sequence = number = mailbox.sequence + 1
@@ -391,16 +394,16 @@ class Mailbox:
 
     def due(self, now: int) -> list[Posted]:
         """Take the actions that are due at this tick, in order."""
-        queue = self._run.state.mailbox.queue
-        due: list[Posted] = []
-        with self._lock:
+        due: list[Posted] = []  # `list[Posted]()` takes as long as all else here
+        with self.lock:
+            queue = self._run.state.mailbox.queue
             while queue and queue[0].tick <= now:
                 due.append(heapq.heappop(queue))
         return due
 
     def clear(self) -> None:
         """Discard all actions."""
-        with self._lock:
+        with self.lock:
             self._run.state.mailbox.queue.clear()
 
 

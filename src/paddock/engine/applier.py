@@ -218,7 +218,7 @@ class Applier:
             case actions.PacketAction():
                 self.radio.post_packet(action)
             case _:
-                built = self.world.state.mailbox.prepared.pop(posted.sequence, None) if prepared is None else None
+                built = self.world.queued_spawns.pop(posted.sequence, None) if prepared is None else None
                 if built is not None and self.fleets.fits(built):  # a spawn builds them otherwise
                     prepared = built
                 with self.rebuilding:

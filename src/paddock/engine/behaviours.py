@@ -12,7 +12,7 @@ from paddock.behaviour.rule import NO_TARGET, SEES, Road, RouteLine, Rule, Urge,
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
-from paddock.radio.packets.state import FleetHeard, heard_targets, newest_numbers, visit_heard
+from paddock.radio.packets.state import FleetHeard, heard_kernels, heard_targets, newest_numbers, visit_heard
 from paddock.scenario import Scenario
 from paddock.track.loading import track_of
 from paddock.track.track import Track
@@ -377,7 +377,9 @@ class FleetBehaviour:
     @property
     def kernels(self) -> tuple[CompiledKernels, ...]:
         """All kernels of the behaviour."""
-        own = () if self.grid is None else (self.grid.kernels,)
+        own: tuple[CompiledKernels, ...] = () if self.grid is None else (self.grid.kernels,)
+        if self.grid is not None and self.sees:
+            own = (heard_kernels(self.grid.spec),)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
     def _read_radio(self, world: World, rows: Ints | None) -> None:

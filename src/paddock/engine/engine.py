@@ -106,6 +106,7 @@ class Engine:
         if not self._compiled:
             self.parts.compile(progress)
             self._compiled = True
+        self.radio.prepare(progress)
 
     def _begin(self, progress: Progress | None = None) -> None:
         self.parts.begin(progress)
@@ -194,7 +195,8 @@ class Engine:
             if how == "reset":
                 state.run, state.roster_version = self.world.run + 1, self.world.roster_version + 1
             self.scenario = parts.scenario
-            self.world.swap(parts.world)
+            with self.mailbox.lock:
+                self.world.swap(parts.world)
             if self.world.mission is not None:
                 self.world.mission.host.move_to(self.parts.mission_host())
             close_fmus(before)

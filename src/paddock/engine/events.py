@@ -24,7 +24,7 @@ class Event:
     tick: int
     # spawned, removed, placed, crashed, contact, disarmed, overlap, not_finite, failsafe, recovered, refused,
     # barrier_timeout, target_lost, ordered, order_ended; of the radio: link_up, link_down, jammed, unjammed, jammer,
-    # spoofer, gnss_spoofed, gnss_released, gnss_lost, gnss_regained, network_split, network_joined,
+    # spoofer, gnss_spoofed, gnss_released, gnss_lost, gnss_regained, network_split, network_joined, unreachable,
     # channel_allocated; of an autopilot: autopilot (a warning), picture,
     # connected, lost, timeout, recovered, rejected, restarted; of a race: those of
     # `paddock.track.race_log.KINDS`; of a mission:

@@ -22,7 +22,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.fleet_control import OverrideState
 from paddock.engine.program import FleetProgram
 from paddock.engine.run_state import Run
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError, printable
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
@@ -30,8 +30,9 @@ from paddock.scenario.radio import emitter_names
 from paddock.sensing.sensor import ArraySensor, find_sensor
 from paddock.track.loading import declared_fleets
 from paddock.world.columns import Pose, column_index, defaults_of
-from paddock.world.fleet import Ints
-from paddock.world.parts import fresh
+from paddock.world.fleet import Fleet, Ints
+from paddock.world.parts import fresh, refusing
+from paddock.world.state import outline
 from paddock.world.world import World
 
 MORE_VEHICLES = {"count", "spawn", "pose", "speed", "commands", "id"}
@@ -141,15 +142,15 @@ class Fleets:
 
     def prepare_queued(self) -> None:
         """Build the vehicles of queued actions; those that cannot be built are built, or refused, at their tick."""
-        more, mailbox = Counter[str](), self.world.state.mailbox
-        for posted in sorted(mailbox.queue):
+        more, built = Counter[str](), self.world.queued_spawns
+        for posted in sorted(self.world.state.mailbox.queue):
             fields = added_vehicles(posted.action)
             with suppress(PaddockError):
                 if fields is not None and "fleet" in fields:  # room for all of them
                     more[str(fields["fleet"])] += self.read(fields).count
                 elif fields is not None:
-                    names = [spawn.entry.name for spawn in mailbox.prepared.values()]
-                    mailbox.prepared[posted.sequence] = self.prepare(fields, names, ahead=True)
+                    names = [spawn.entry.name for spawn in built.values()]
+                    built[posted.sequence] = self.prepare(fields, names, ahead=True)
         for name, count in more.items():
             program = self.world.programs[name]
             program.fleet.reserve(program.fleet.n + count)
@@ -184,8 +185,11 @@ class Fleets:
 
     def rebuild(self, saved: Mapping[str, Any]) -> None:
         """Build the fleets of a saved state by their entries, without vehicles yet."""
-        for tree in saved.values():
-            program = self._build(read_entry(json.loads(tree["entry"])), _location)
+        for name, tree in saved.items():
+            path = f"fleets.{printable(str(name))[:60]}"
+            values = outline(Fleet, tree, path)
+            with refusing(f"{path}.entry"):
+                program = self._build(_saved_entry(values["entry"], name), _location)
             if "overrides" in tree:
                 program.fleet.overrides = fresh(OverrideState)
             self.world.add(program)
@@ -300,6 +304,20 @@ def added_vehicles(action: Action) -> Mapping[str, Any] | None:
 def read_entry(fields: Mapping[str, Any]) -> VehicleEntry:
     """Validate one `vehicles` entry that was written in Python."""
     return validated(VehicleEntry, plain(dict(fields), ("vehicles", 0)), Marks(), ("vehicles", 0))
+
+
+def _saved_entry(text: str, name: str) -> VehicleEntry:
+    """Return the entry of a fleet in a saved state."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidValueError("is not JSON") from None
+    if not isinstance(fields, dict):
+        raise InvalidValueError("is not the mapping of an entry")
+    entry = read_entry(fields)
+    if not name or entry.name != name:
+        raise InvalidValueError("has the name of another fleet")
+    return entry
 
 
 def _entry_location(where: str, *path: str | int) -> str:

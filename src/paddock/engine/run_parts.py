@@ -14,10 +14,11 @@ from paddock.engine.fleets import Fleets
 from paddock.engine.pipeline import PublishStage
 from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import RunState
 from paddock.engine.surroundings import Surroundings
 from paddock.engine.tick import MissionStage, MoveStage, SenseStage
 from paddock.scenario import Scenario
-from paddock.world.state import load
+from paddock.world.state import check_fields, load, outline
 
 
 class RunParts:
@@ -47,14 +48,15 @@ class RunParts:
 
     def load(self, tree: dict[str, Any]) -> None:
         """Build the fleets of a saved state, load it into them, and check what declarations cannot say."""
-        state, seed = self.world.state, tree["seed"]
-        same = seed == self.scenario.seed
-        self._add_mission(self.scenario if same else self.scenario.model_copy(update={"seed": seed}))
+        state, values = self.world.state, outline(RunState, tree)
+        same = values["seed"] == self.scenario.seed
+        self._add_mission(self.scenario if same else self.scenario.model_copy(update={"seed": values["seed"]}))
+        check_fields(state, tree)
         if self.world.mission is not None:
             self.world.mission.take_part(tree["mission"])
         self.fleets.rebuild(tree["fleets"])
-        ended = isinstance(tree["failure"], str) and tree["failure"]
-        load(state, tree, limited=not ended)
+        load(state, tree, limited=not values["failure"])
+        state.mailbox.continue_numbers()
         self.rules.check()
         self.fleets.renew()
         if self.radio.active:

@@ -15,6 +15,7 @@ from paddock.world.parts import child, fresh, part, rows, text, value
 from paddock.world.world import World, WorldState, started
 
 if TYPE_CHECKING:  # planning is imported for a mission only
+    from paddock.engine.fleets import PreparedSpawn
     from paddock.engine.mission.run import MissionRun
     from paddock.engine.program import FleetProgram
 
@@ -47,6 +48,7 @@ class Run(World):
         super().__init__(*arguments)
         self.programs: dict[str, FleetProgram] = {}  # of the fleets, by name
         self.mission: MissionRun | None = None
+        self.queued_spawns: dict[int, PreparedSpawn] = {}  # built vehicles of queued actions, by number of the action
 
     def new_state(self, environment: Floats, seed: int) -> RunState:
         """Return the state of a run without vehicles at tick 0."""
@@ -73,4 +75,4 @@ class Run(World):
         """Take the state of another run and what was built for it; that one must not be used any longer."""
         assert isinstance(other, Run)
         super().swap(other)
-        self.programs, self.mission = other.programs, other.mission
+        self.programs, self.mission, self.queued_spawns = other.programs, other.mission, other.queued_spawns

@@ -284,9 +284,15 @@ class ConeViewers(NamedTuple):
     tick: int
 
 
-def see_cones(v: ConeViewers, o: Any, scene: ConeScene, detections: Any, truth: Any, reading: Any) -> None:
-    """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n) of all vehicles."""
+def see_cones(
+    v: ConeViewers, o: Any, cones: SortedCones, fixed: Solids, bodies: Solids, detections: Any, truth: Any, reading: Any
+) -> None:
+    """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n) of all vehicles.
+
+    The scene is not an argument: parallel loops cannot take tuples of tuples.
+    """
     for i in parallel_range(v.ids.size):
+        scene = ConeScene(cones, fixed, bodies)
         draws = Draws(v.key, v.streams[i], v.purpose, v.tick)
         see_cones_of(v.pose[:, i], v.ids[i], o, draws, scene, detections[i], truth[i], reading[:, i])
 
@@ -419,9 +425,9 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
     fixed = around.fixed.table
     walls = (fixed[:, SOLID.shape] != FRUSTUM) | (fixed[:, SOLID.top] >= fixed[:, SOLID.base])
     viewers = ConeViewers(view.pose, view.ids, view.streams, view.key, view.purpose, view.tick)
-    scene = ConeScene(cones, around.fixed if walls.any() else NO_SOLIDS, around.bodies)
+    scene = cones, around.fixed if walls.any() else NO_SOLIDS, around.bodies
     many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
-    (see_all if many else see_all.alone)(viewers, view.options, scene, arrays["detections"], arrays["truth"], reading)
+    (see_all if many else see_all.alone)(viewers, view.options, *scene, arrays["detections"], arrays["truth"], reading)
 
 
 def cone_arrays(options: Any) -> tuple[ArrayReading, ...]:

@@ -53,7 +53,6 @@ class AutopilotsState:
     starters: dict[str, Any] = fields_of(many=True)  # of missions
     mavlink: MavlinkState | None = child(hashed=False)  # a ground station may read while time stands still
     paths: dict[str, Any] = fields_of(many=True)  # of MAVLink over the radio
-    loaded = False  # from a saved state
 
     def check(self, state: RunState) -> None:
         """Check that no time is later than the tick's."""
@@ -65,7 +64,6 @@ class AutopilotsState:
             own = bridge.vehicles[sysid].values
             if not own["failed"] and own["due_us"] > time_us + vehicle.autopilot.period_us:
                 raise InvalidValueError(f"vehicle {sysid} is due too late")
-        self.loaded = True
 
 
 class SavedAutopilots(AutopilotStates):
@@ -111,12 +109,11 @@ class SavedAutopilots(AutopilotStates):
             made.mavlink.streams = {str(sysid): vehicle.streams for sysid, vehicle in hub.vehicles.items()}
 
     def read(self) -> None:
-        """Continue from the part of the state that has replaced that of the run; without one, restart."""
+        """Continue from the part of the saved state that has replaced that of the run; without one, restart."""
         host, state = self.host, self._part()
-        if state is None or not state.loaded:
+        if state is None:
             host.reboot()
-            if state is None:
-                self.add_part(host.sim.engine.world.state)
+            self.add_part(host.sim.engine.world.state)
             return
         host.world.clear()
         with host.bridge.lock:

@@ -201,7 +201,7 @@ class LinkBudget(NamedTuple):
     sinr: float  # dB, of received power over noise, interference and jamming
     needed: float  # dB, least SINR of a usable link
     ber: float  # at this SINR
-    per: float  # of packets, which bursts of a jammer hit or miss, and which collide
+    per: float  # of packets, which bursts of a jammer hit or miss, and which collide; 1 while the link is down
     capacity: float  # bit/s, Shannon, at this SINR
     up: bool  # at the last update
     outside: float = 0.0  # dB lost outside the receiver's band, where it cannot decode the transmitter
@@ -218,6 +218,17 @@ class LinkBudget(NamedTuple):
     def jammer_to_signal(self) -> float:
         """J/S, dB."""
         return self.jamming - self.received
+
+    @property
+    def problem(self) -> str:
+        """Why the link is down; empty if it is up."""
+        if self.up or self.mismatch:
+            return self.mismatch
+        if self.received < self.sensitivity:
+            return f"{self.to} receives {self.received:.1f} dBm, its sensitivity is {self.sensitivity:g} dBm"
+        if self.sinr < self.needed:
+            return f"the SINR at {self.to} is {self.sinr:.1f} dB, it needs {self.needed:.1f} dB"
+        return "it was down at the last update"
 
     def __str__(self) -> str:
         rows = [
@@ -251,7 +262,7 @@ class LinkBudget(NamedTuple):
             ("capacity", self.capacity / 1e6, "Mbit/s"),
         ]
         lines = [f"{name:<28}{_shown(value, unit)}" for name, value, unit in rows]
-        state = "up" if self.up else f"down ({self.mismatch})" if self.mismatch else "down"
+        state = "up" if self.up else f"down ({self.problem})"
         return "\n".join([f"{self.source} -> {self.to}: {state}", *lines])
 
 

@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 Tree = dict[str, Any]
 Put = Callable[[Any], object]  # receives the next bytes-like piece of the body
@@ -84,77 +80,6 @@ def unpack(blob: bytes | bytearray | memoryview, most: int | None = None) -> Tre
     if xxhash.xxh3_128_digest(body) != view[-_DIGEST_BYTES:]:
         raise _damaged("has a wrong checksum")
     return _Cursor(body, len(body) if most is None else most).tree()
-
-
-def typed(kind: Any, value: Any, what: str) -> Any:
-    """Return a value of a tree as a type, dataclass or named tuple; PaddockError if it or a field has a wrong type."""
-    from pydantic import ValidationError
-
-    try:
-        return _adapter(kind).validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ", ".join(map(str, (what, *first["loc"])))
-        raise PaddockError(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
-
-
-def check_equal(given: Any, found: Any, place: str) -> None:
-    """Refuse a value that differs from what was loaded from it; fields that are new since it was saved may be added."""
-    difference = _difference(given, found)
-    if difference is not None:
-        path, text = difference
-        raise PaddockError(", ".join([place, *map(str, reversed(path))]) + text)
-
-
-Difference = tuple[list[str | int], str]  # keys and indices, innermost first; what is wrong there
-
-
-def _difference(given: Any, found: Any) -> Difference | None:
-    """Return the first difference between two trees; paths are made only for it, because most trees are equal."""
-    kind = type(given)
-    if kind is type(found) and kind in _COMPARABLE:
-        same = given == found
-    elif kind is dict and isinstance(found, dict):
-        return _first_difference((name, value, found.get(name, _ABSENT)) for name, value in given.items())
-    elif kind is list and isinstance(found, list | tuple) and len(given) == len(found):
-        return _first_difference((k, *pair) for k, pair in enumerate(zip(given, found, strict=True)))
-    elif isinstance(given, np.ndarray) and isinstance(found, np.ndarray):
-        if given.dtype != found.dtype or given.shape != found.shape or given.tobytes() != found.tobytes():
-            return [], f" is not valid: {given.dtype} of shape {given.shape}"
-        same = True
-    elif isinstance(given, float) and isinstance(found, float):
-        same = _F64.pack(given) == _F64.pack(found)  # 0 and -0 differ, NaN equals NaN
-    else:
-        same = digest({"": _number(given)}) == digest({"": _number(found)})  # 1 and True differ
-    return None if same else ([], f" is not valid: {given!s:.40}")
-
-
-def _first_difference(pairs: Iterator[tuple[str | int, Any, Any]]) -> Difference | None:
-    for key, one, other in pairs:
-        if other is _ABSENT:
-            return [], f": unknown field {key!r}"
-        difference = _difference(one, other)
-        if difference is not None:
-            difference[0].append(key)
-            return difference
-    return None
-
-
-_COMPARABLE = frozenset((int, bool, str, type(None)))
-_ABSENT = object()
-
-
-def _number(value: Any) -> Any:
-    """Return numbers as float where that is exact: a whole number in a field of floats may be saved as either."""
-    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
-    return float(value) if whole else value
 
 
 def _damaged(why: str) -> PaddockError:

@@ -12,6 +12,7 @@ rows is renumbered. Saved states and hashes have rows in the order of the field 
 
 import struct
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from copy import copy
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -23,7 +24,18 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError, printable
 from paddock.world.archive import Tree, blocks, emit
 from paddock.world.columns import columns_of
-from paddock.world.parts import ArrayLeaf, BlobLeaf, Bounds, ChildLeaf, Part, ScalarLeaf, Slot, TablesLeaf, refusing
+from paddock.world.parts import (
+    ArrayLeaf,
+    BlobLeaf,
+    Bounds,
+    ChildLeaf,
+    Part,
+    RecordLeaf,
+    ScalarLeaf,
+    Slot,
+    TablesLeaf,
+    refusing,
+)
 
 P = TypeVar("P")
 Rows = NDArray[np.int64]
@@ -222,6 +234,24 @@ def _is_sized(slot: Slot) -> bool:
 # load -----------------------------------------------------------------------------------------------------------------
 
 
+def outline(kind: Any, saved: Any, path: str = "") -> dict[str, Any]:
+    """Return the numbers, flags, texts and records of a saved part by name, from which the part itself is built.
+
+    They are checked, as are the names of all fields and whether parts by name are a mapping; `load` checks the rest.
+    """
+    leaves = {name: leaf for name, leaf in kind.leaves.items() if leaf.saved}
+    optional = {name for name, leaf in leaves.items() if isinstance(leaf, ChildLeaf) and not leaf.many}
+    _check_names(saved, leaves.keys(), path, optional)
+    bounds, values = Bounds(limited=True), {}
+    for name, leaf in leaves.items():
+        here = _joined(path, name)
+        if isinstance(leaf, ChildLeaf) and leaf.many and not isinstance(saved[name], dict):
+            raise InvalidValueError(f"{here} is not a mapping")
+        if isinstance(leaf, ScalarLeaf | RecordLeaf):
+            values[name] = leaf.read(saved[name], Slot(kind, name, leaf, here, {}), bounds)
+    return values
+
+
 def load(root: Part, saved: Any, path: str = "", state: Any = None, limited: bool = True) -> None:
     """Fill a fresh part with a saved tree and check it; InvalidValueError with the path of what is not valid.
 
@@ -233,12 +263,7 @@ def load(root: Part, saved: Any, path: str = "", state: Any = None, limited: boo
 
 def _load(part: Part, saved: Any, path: str, owners: Owners, bounds: Bounds) -> None:
     outer, owners = owners, owners_in(part, owners)
-    present = {
-        name for name, leaf in part.leaves.items() if leaf.saved and (not isinstance(leaf, ChildLeaf) or leaf.many)
-    }
-    optional = {name for name, leaf in part.leaves.items() if isinstance(leaf, ChildLeaf) and not leaf.many}
-    present |= {name for name in optional if part.leaves[name].saved and getattr(part, name) is not None}
-    _check_names(saved, present, path)
+    present = check_fields(part, saved, path)
     for name, leaf in part.leaves.items():
         if name not in present:
             if isinstance(leaf, ArrayLeaf):  # not saved
@@ -266,13 +291,24 @@ def _load(part: Part, saved: Any, path: str, owners: Owners, bounds: Bounds) -> 
                 raise slot.refused(f"is {slot.get()}, not {getattr(*outer[axis])}")
 
 
-def _check_names(saved: Any, names: Any, path: str) -> None:
+def check_fields(part: Part, saved: Any, path: str = "") -> set[str]:
+    """Refuse a saved tree that does not have the fields of a part; return their names."""
+    present = {
+        name
+        for name, leaf in part.leaves.items()
+        if leaf.saved and (not isinstance(leaf, ChildLeaf) or leaf.many or getattr(part, name) is not None)
+    }
+    _check_names(saved, present, path)
+    return present
+
+
+def _check_names(saved: Any, names: Any, path: str, optional: AbstractSet[str] = frozenset()) -> None:
     if not isinstance(saved, dict):
         raise InvalidValueError(f"{path or 'the state'} is not a mapping")
     for key in saved:
         if key not in names:
             raise InvalidValueError(f"{f'{path}: ' if path else ''}unknown field {printable(repr(key))[:60]}")
-    missing = sorted(set(names) - saved.keys())
+    missing = sorted(set(names) - saved.keys() - optional)
     if missing:
         raise InvalidValueError(f"{f'{path}: ' if path else ''}the field {missing[0]!r} is missing")
 

@@ -93,7 +93,7 @@ def air_of(section: Any) -> Air | None:
         law = WindProfile(profile.roughness or 0.0, profile.exponent or 0.0, profile.height, profile.top)
     if gusts is None:
         return Air(law, None)
-    level = float(np.hypot(*section.wind[:2])) * float(Air(law, None).share(GUST_HEIGHT))
+    level = float(np.sqrt(section.wind[0] ** 2 + section.wind[1] ** 2)) * float(Air(law, None).share(GUST_HEIGHT))
     return Air(law, level if gusts.wind_20ft is None else gusts.wind_20ft)
 
 

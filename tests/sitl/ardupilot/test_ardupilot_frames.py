@@ -115,7 +115,8 @@ def test_over_the_radio_nothing_passes_it_by() -> None:
 
 def test_the_pace_is_that_of_ardupilots_own_clock() -> None:
     assert "--speedup" not in launch_lines("rover", Launch(0, CANBERRA))[0]
-    assert all("--speedup 5 " in line for line in launch_lines("rover", Launch(0, CANBERRA, pace=5.0))[:2])
+    paced = launch_lines("rover", Launch(0, CANBERRA, pace=5.0))[:2]
+    assert all("--speedup 5 " in f"{line} " for line in paced)
     assert "--speedup 100 " in launch_lines("rover", Launch(0, CANBERRA, pace=0.0))[1]
 
 

@@ -84,7 +84,7 @@ describe("a recording", () => {
     expect([...z].map((value) => (Number.isNaN(value) ? null : value))).toEqual(expected.late_1_z);
   });
 
-  it("reads the values around a position first, and stops when nobody needs the rest", async () => {
+  it("reads the values around a position first, and stops when the rest is not needed", async () => {
     const { recording } = await opened();
     const parts: [known: number[], share: number][] = [];
     const note = ([x]: Float64Array[], share: number) => {

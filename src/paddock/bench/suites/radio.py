@@ -40,22 +40,27 @@ REACH = 140.3  # m: such radios hear each other, free space costs 83 dB
 def run(quick: bool) -> Iterator[Result]:
     """Measure updates, and ticks of a swarm with and without radio."""
     yield from _links(RADIOS // 10 if quick else RADIOS)
+    yield from _beacons(RADIOS // 10 if quick else RADIOS)
     yield from _terrain(HILLY // 10 if quick else HILLY)
     yield from _against_numpy(PAIRED // 4 if quick else PAIRED)
     yield from _swarm(RADIOS // 10 if quick else RADIOS)
     yield from map_results(quick)
 
 
-def scene(count: int, world: dict[str, Any] | None = None, jammer: bool = False, **default: Any) -> Simulation:
+def scene(
+    count: int, world: dict[str, Any] | None = None, jammer: bool = False, beacons: float = 0.0, **default: Any
+) -> Simulation:
     """Return radios at random heights over a square in which each hears LINKS others and a little more.
 
-    A `jammer` in its middle transmits pulses that all of them receive.
+    A `jammer` in its middle transmits pulses that all of them receive. With `beacons` (Hz) they send those instead of
+    traffic by their duty.
     """
     side = REACH * (np.pi * count / (1.2 * LINKS)) ** 0.5
     box = {"low": [0.0, 0.0, 1.4 * HEIGHT], "high": [side, side, 2.0 * HEIGHT]}
     fleet = {"name": "d", "count": count, "model": "point", "spawn": {"random": box}, "radio": "t"}
     radio = {
-        "types": {"t": SETTINGS},
+        "types": {"t": {**SETTINGS, "duty": 0.0 if beacons else SETTINGS["duty"]}},
+        "messages": {"beacons": {"rate": beacons} if beacons else None},
         "hysteresis": HYSTERESIS,
         "margin": MARGIN,
         "default": default or {"model": "free_space"},
@@ -90,6 +95,15 @@ def _links(count: int) -> Iterator[Result]:
     yield measured(f"{count} radios: updates of all links", rate, "per s", ">= 20" if full else None)
     rate = 1.0 / stage_time(scene(count, jammer=True), 20)
     yield measured(f"{count} radios under a pulsed jammer: updates", rate, "per s", ">= 20" if full else None)
+
+
+def _beacons(count: int) -> Iterator[Result]:
+    """Beacons of all radios at 1 Hz: the time of links and packets, per update of the links."""
+    sim = scene(count, beacons=1.0)
+    stage_time(sim, 10)
+    times = sim.engine.stages.pipeline.times
+    each = sum(times[name].nanoseconds for name in ("radio", "messages")) * 1e-6 / 10
+    yield measured(f"{count} radios with beacons of 1 Hz: an update and its packets", each, "ms")
 
 
 def _terrain(count: int) -> Iterator[Result]:

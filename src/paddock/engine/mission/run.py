@@ -42,7 +42,7 @@ from paddock.wire.mission_results import MissionView, TaskView, VehicleView, Zon
 from paddock.wire.results import PlannedRoute
 from paddock.world.fleet import Ints
 from paddock.world.parts import child, fresh, part, record, value
-from paddock.world.records import from_tree
+from paddock.world.state import outline
 
 POINTS = 400  # maximum number of points of a displayed route
 FINEST = 2.0  # minimum m between two of them
@@ -308,7 +308,7 @@ class MissionRun:
 
     def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.state.fleets = from_tree(set[str], saved["fleets"], "mission.fleets")
+        self.state.fleets = outline(MissionRunState, saved, "mission")["fleets"]
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:

@@ -10,8 +10,6 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
-from paddock.engine.radio.jammers import DENIED
-from paddock.engine.radio.links import DAMAGED
 from paddock.engine.radio.packets import MessageStage
 from paddock.engine.radio.stage import Emitters, RadioStage
 from paddock.engine.radio.tuning import LEAST_INTERFERED
@@ -19,7 +17,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.links.jamming import JammerState
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
-from paddock.radio.links.survey import RadioSurvey, far_interference, link_budget, radio_ranges
+from paddock.radio.links.survey import RadioSurvey, far_interference, radio_ranges
 from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
 from paddock.radio.packets.state import STATE_FIELDS
@@ -100,23 +98,10 @@ class RadioControl:
 
         Interference and jamming are those of the last update.
         """
-        stage = self._stage
-        roster = stage.roster
-        i, j = stage.number_of(to), stage.number_of(source)
+        i, j = self._stage.number_of(to), self._stage.number_of(source)
         if i == j:
             raise InvalidValueError(f"{source!r} and {to!r} are the same radio")
-        stage.locate()
-        links, names = stage.links, (stage.name_of(j), stage.name_of(i))
-        budget = link_budget(roster.radios, roster.classes, roster.paths, links, i, j, names)
-        if stage.state.silent[[i, j]].any():
-            return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
-        share, power, limit = stage.denied.denial_of(roster.radios, links, j)
-        budget = budget._replace(
-            throughput=(1.0 - share) * budget.throughput, denied=share, denying=power, energy=limit
-        )
-        if share < 1.0 or budget.mismatch:
-            return budget
-        return budget._replace(up=False, per=1.0, capacity=0.0, mismatch=DENIED)
+        return self._stage.budget(j, i)
 
     def commands(self, vehicle: str | int) -> CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""

@@ -83,6 +83,7 @@ def first_turn(tick: int, share: float, phases: Floats) -> int:
 PHASE_PURPOSE, JITTER_PURPOSE = 902, 909  # of a vehicle's beacons: their phase, and the offset of each
 JITTER = 0.5  # of the period of beacons: the largest offset
 PARTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
+AGAIN = 10.0  # s after which it is reported again that messages do not arrive
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
@@ -114,8 +115,8 @@ class MessageStage:
         self._linked = -1  # tick of the links in use, -1: none
         self._routed = False  # whether the routes are those of the links
         self._phases = np.zeros(0)  # periods of beacons
-        self._numbers, self._starts = np.zeros(0), np.zeros(0)  # of their present periods, and the ticks of their begin
-        self._offsets = np.zeros(0)  # ticks, of beacons in their present period
+        self._numbers = np.zeros(0)  # of their present periods
+        self._beacons, self._later = np.zeros(0), np.zeros(0)  # ticks of their beacons, and ticks after those
         # of packets of programs, by their numbers: where they go, and what they contain
         self._contents: dict[int, tuple[deque[Any], Any]] = {}
         # beacons of a radio in one tick, 0: there are none
@@ -184,10 +185,10 @@ class MessageStage:
                 self._run, self._contents = radio.world.state, {}
                 self._follow_state()
         self._phases = draw_uniforms(radio.world.seed, streams, PHASE_PURPOSE, 1)[:, 0]
-        self._numbers, self._starts, self._offsets = np.zeros((3, len(streams)))
+        self._numbers, self._beacons, self._later = np.zeros((3, len(streams)))
         if self.beacons_per_tick:
             numbers = turns_by(radio.world.clock.tick, self.beacons_per_tick, self._phases)
-            self._draw_offsets(radios, np.arange(len(streams)), numbers)
+            self._draw_beacons(radios, np.arange(len(streams)), numbers)
         return radio
 
     def _follow_radios(self) -> None:
@@ -212,12 +213,14 @@ class MessageStage:
         now, step = radio.world.clock.tick / self.rate, 1.0 / self.rate
         check_times(radio.state.packets, messages.rules, messages.devices, messages.links, now, step)
 
-    def _draw_offsets(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
-        """Draw the offsets of the beacons of radios in their periods of these numbers."""
+    def _draw_beacons(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
+        """Draw when radios send their beacons of their periods of these numbers: at a random offset from its begin."""
         keys = radios.streams[rows], JITTER_PURPOSE, numbers.astype(np.int64)
         drawn, _ = vectorised(uniforms)(signed(self._radio.world.seed), *keys)
-        self._numbers[rows], self._offsets[rows] = numbers, JITTER / self.beacons_per_tick * drawn
-        self._starts[rows] = turn_ticks(numbers, self.beacons_per_tick, self._phases[rows])
+        offsets = JITTER / self.beacons_per_tick * drawn
+        whole = np.floor(offsets)
+        self._numbers[rows], self._later[rows] = numbers, offsets - whole
+        self._beacons[rows] = turn_ticks(numbers, self.beacons_per_tick, self._phases[rows]) + whole
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
@@ -270,15 +273,14 @@ class MessageStage:
         numbers = turns_by(tick, self.beacons_per_tick, self._phases)
         begun = np.flatnonzero(numbers != self._numbers)
         if len(begun):
-            self._draw_offsets(radios, begun, numbers[begun])
-        whole = np.floor(self._offsets)
-        due, later = (whole == tick - self._starts) & ~self._radio.state.silent, (self._offsets - whole) / self.rate
+            self._draw_beacons(radios, begun, numbers[begun])
+        due = np.flatnonzero(self._beacons == tick)
+        due = due[(radios.slot[due] == 0) & ~self._radio.state.silent[due]]
         for part in radios.parts:
-            first = part.first_radios(np.arange(part.n))
-            rows = np.flatnonzero(due[first])
-            if len(rows):
-                states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, rows].T)
-                self._messages.beacon(first[rows], states, tick / self.rate, later[first[rows]])
+            own, places = part.vehicles(due)
+            if len(own):
+                states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, places].T)
+                self._messages.beacon(due[own], states, tick / self.rate, self._later[due[own]] / self.rate)
 
     # network ---------------------------------------------------------------------------------------------------------
 
@@ -322,8 +324,20 @@ class MessageStage:
         messages = Messages(section, self._radio.world.seed)
         messages.begin(devices_of(radio.roster.radios, section))
         paths = self.channel_links()
-        messages.relink(paths._replace(bursts=paths.bursts.copy()), self._graph())  # the next update uses it again
+        kept = paths._replace(table=paths.table.copy(), bursts=paths.bursts.copy())  # the next update uses them again
+        messages.relink(kept, self._graph())
         return messages
+
+    def rehearse(self) -> None:
+        """Compile what packets need, over the present links: what is sent here is not part of the run."""
+        radios = self.fitted().roster.radios
+        messages = Messages(self.section, self._radio.world.seed)
+        messages.begin(devices_of(radios, self.section))
+        messages.relink(self.channel_links(), self._graph())
+        messages.send(0, c.BROADCAST if radios.n < 2 else 1, b"", 0.0)
+        messages.advance(0.01)
+        messages.relink(None, None, 0.01)
+        messages.forge(np.zeros(0, np.int64), (1.0, 1.0), np.zeros(radios.n), 0, None, (0, b""))
 
     # actions ---------------------------------------------------------------------------------------------------------
 
@@ -351,7 +365,35 @@ class MessageStage:
         content = json.loads(arguments["text"]) if "text" in arguments else bytes(arguments["bytes"])
         self._prepare(tick, goal != c.BROADCAST)
         options = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
-        return self._messages.send(source, goal, content, tick / self.rate, **options)
+        number = self._messages.send(source, goal, content, tick / self.rate, **options)
+        self._report_unreachable(source, goal, tick)
+        return number
+
+    def _report_unreachable(self, source: int, goal: int, tick: int) -> None:
+        """Report why a message will not arrive, by the present links; once in `AGAIN` s for the same two."""
+        labels, links = self._radio.state.packets.labels, self._messages.links
+        if goal == c.BROADCAST:
+            row = links.entries["link"][links.first[source] : links.last[source]]
+            if links.up[row[row >= 0]].any() or self._messages.n < 2:
+                return
+            apart = self._radio.roster.radios.table[:3, : self._messages.n] - links.position[:, [source]]
+            others = self._messages.devices.group != self._messages.devices.group[source]
+            if not others.any():
+                return
+            nearest = int(np.argmin(np.where(others, (apart**2).sum(axis=0), np.inf)))
+        elif min(labels[source], labels[goal]) < 0 or labels[source] == labels[goal]:
+            return
+        else:
+            nearest = goal
+        name = self._radio.name_of(source)
+        to = "no radio receives it; the nearest" if goal == c.BROADCAST else f"no route to {self._radio.name_of(goal)}"
+        for event in reversed(self.events.since()):
+            if tick - event.tick > AGAIN * self.rate:
+                break
+            if (event.kind, event.subject) == ("unreachable", name) and event.detail.startswith(to):
+                return
+        budget = self._radio.budget(source, nearest)
+        self.events.report(tick, "unreachable", name, f"{to}: {budget.problem or 'the way back is down'}")
 
     def _prepare(self, tick: int, routed: bool) -> None:
         """Let the channel use the present links, and their network where a packet needs a route."""

@@ -10,7 +10,7 @@ or where the newest beacon that one of the relays has received reports it: they 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import empty, int64, zeros
@@ -19,7 +19,6 @@ from paddock.compute.math import log, maximum, minimum, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.radio.roster import RadioRoster
-from paddock.engine.radio.stage import RadioStage
 from paddock.errors import PaddockError
 from paddock.radio.links.jamming import WEAK
 from paddock.radio.links.radios import COLUMN, Floats, Ints, turn
@@ -28,6 +27,9 @@ from paddock.radio.links.table import level_db
 from paddock.radio.packets.state import PREDICTED, TRUTH, FleetHeard
 from paddock.radio.physics.signal import DECIBELS
 from paddock.world.columns import Pose, column_index
+
+if TYPE_CHECKING:
+    from paddock.engine.radio.stage import RadioStage
 
 DETOUR = 1.3  # ways over a candidate are at most this much longer than the straight one
 STEPS = 8  # of the grid between the ends, about
@@ -157,6 +159,14 @@ def placed_chain(
     return np.ascontiguousarray(places[:, chain]), float(worst)
 
 
+def rehearse_chain(roster: RadioRoster) -> None:
+    """Compile the choice of chains, for few and for many candidates; nothing of the run changes."""
+    column, present = np.repeat(roster.radios.table[:, :1], 2, axis=1), np.zeros((3, 2))
+    for count in (2, MOST):
+        places = FINEST * np.arange(3.0 * count).reshape(3, -1)
+        placed_chain(roster, column, column, column[:, :1], places, present, 0.0)
+
+
 # relays of a run ------------------------------------------------------------------------------------------------------
 VELOCITY = [column_index(Pose)[name] for name in ("vx", "vy", "vz")]
 SENT_VELOCITY = slice(8, 11)  # of a state that was heard, after time, position and attitude
@@ -167,7 +177,7 @@ APART = 3.0  # m of height between relays that share a place
 class RadioSenses:
     """The radio at one tick, for behaviours."""
 
-    radio: RadioStage
+    radio: "RadioStage"
     poses: PoseBlocks
     tick: int
     renew: bool  # whether places are chosen at this tick

@@ -4,19 +4,21 @@ Between updates the links stay as they are. When vehicles are added or removed, 
 (`state.with_radios`); the links of others follow with the next update.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.compute.prepare import Progress
 from paddock.engine.actions import RADIO_VERBS, PacketAction, RadioAction
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.radio.gnss import SatelliteField
-from paddock.engine.radio.jammers import HOLD, DeceptionStage, DeniedRadios, report_jammed
+from paddock.engine.radio.jammers import DENIED, HOLD, DeceptionStage, DeniedRadios, report_jammed
 from paddock.engine.radio.links import (
+    DAMAGED,
     count_changes,
     mute,
     report_links,
@@ -25,6 +27,7 @@ from paddock.engine.radio.links import (
     without,
 )
 from paddock.engine.radio.packets import MessageStage
+from paddock.engine.radio.relaying import rehearse_chain
 from paddock.engine.radio.roster import RadioRoster, RadioState, is_of, new_radio_state, put_emitters, with_radios
 from paddock.engine.radio.services import HeartbeatStage, TelemetryStage, Uplink
 from paddock.engine.radio.tuning import (
@@ -48,15 +51,17 @@ from paddock.radio.links.jamming import (
     started,
 )
 from paddock.radio.links.radios import COLUMN, Floats, Ints
-from paddock.radio.links.survey import RadioSurvey
-from paddock.radio.links.table import BURST_ROWS, Bools, jammed_radios
+from paddock.radio.links.rows import SEEN_ROWS, apply_bursts
+from paddock.radio.links.survey import RadioSurvey, link_budget
+from paddock.radio.links.table import BURST_ROWS, Bools, find_jammed, jammed_radios
+from paddock.radio.links.update import follow
 from paddock.radio.packets.network import NO_HOP, ways_to
 from paddock.radio.settings import checked_settings
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
-from paddock.wire.radio_results import JammerView, Links, SpooferView, SurveyLimits
+from paddock.wire.radio_results import JammerView, LinkBudget, Links, SpooferView, SurveyLimits
 
 NO_RADIO_SECTION = RadioSection()  # of a scenario without radio
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
@@ -99,6 +104,7 @@ class RadioStage:
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._roster: RadioRoster | None = None
         self._version = (-1, -1)  # of the roster
+        self._prepared = False
         self.put_emitters = partial(put_emitters, world, poses)
         self.satellites = SatelliteField(self)
         self.denied = DeniedRadios(self.section)
@@ -192,6 +198,35 @@ class RadioStage:
         if self.active:
             self._update(self.world.clock.tick, quiet=True)
             self.channel.begin(self.world.clock.tick)
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Compile what the first packets, jammers and moves need: calls that change nothing; no effect if done."""
+        if self._prepared or not self.active or not self.roster.radios.n:
+            return
+        self._prepared = True
+        radios, links, jammers = self.roster.radios, self.links, self.roster.jammers
+        n, table, at = radios.n, radios.table, radios.table[:3].copy()
+        steps: list[Callable[[], object]] = [
+            lambda: follow(table, np.arange(n), at[:, :n].copy(), np.zeros((SEEN_ROWS, n))),
+            lambda: count_changes(links, links),
+            self.channel.rehearse,
+        ]
+        if len(jammers):
+            quiet, doing = links._replace(bursts=np.zeros((BURST_ROWS, n))), np.zeros((ROWS, jammers.columns))
+            levels, hysteresis = np.zeros((jammers.columns, n)), self.roster.update.hysteresis
+            steps += [
+                lambda: add_jamming(table, doing, levels, np.zeros(n)),
+                lambda: find_bursts(table, doing, levels, np.zeros((BURST_ROWS, n))),
+                lambda: apply_bursts(table, radios.survivals, hysteresis, links, quiet),
+                lambda: find_jammed(table, links, np.zeros(n, bool), np.zeros(n, np.uint8)),
+            ]
+        behaviours = [program.control.behaviour for program in self.world.programs.values()]
+        if any(behaviour is not None and behaviour.rule.relays for behaviour in behaviours):
+            steps.append(partial(rehearse_chain, self.roster))
+        for k, call in enumerate(steps):
+            if progress is not None:
+                progress(k + 1, len(steps))
+            call()
 
     def follow_vehicles(self) -> None:
         """Let the links and packets follow vehicles that have come or gone."""
@@ -294,6 +329,21 @@ class RadioStage:
         if station not in ways:
             _, ways[station] = ways_to(self.channel.graph(), self.number_of(station))
         return bool(ways[station][source] != NO_HOP)
+
+    def budget(self, source: int, to: int) -> LinkBudget:
+        """Return the budget of the link from one radio to another at the present positions."""
+        roster, links, names = self.roster, self.links, (self.name_of(source), self.name_of(to))
+        self.locate()
+        budget = link_budget(roster.radios, roster.classes, roster.paths, links, to, source, names)
+        if self.state.silent[[to, source]].any():
+            return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
+        share, power, limit = self.denied.denial_of(roster.radios, links, source)
+        budget = budget._replace(
+            throughput=(1.0 - share) * budget.throughput, denied=share, denying=power, energy=limit
+        )
+        if share < 1.0 or budget.mismatch:
+            return budget
+        return budget._replace(up=False, per=1.0, capacity=0.0, mismatch=DENIED)
 
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""

@@ -28,7 +28,7 @@ from paddock.radio.links.paths import (
     pair_distance,
     pair_offset,
 )
-from paddock.radio.links.radios import CLASS, COLUMN, Classes, Floats, Ints, Radios, turn
+from paddock.radio.links.radios import CLASS, COLUMN, NEEDED_PER, Classes, Floats, Ints, Radios, turn
 from paddock.radio.links.rows import link_error
 from paddock.radio.links.table import (
     BURST,
@@ -346,8 +346,8 @@ def link_budget(
     links: those of the last update, of which interference, jamming and collisions are taken
     names: of the transmitter and the receiver
 
-    Errors are those of packets that a jammer hits now and then. Of a transmission that it cannot decode, the receiver
-    gets power in its band and no packets.
+    Errors are those of packets that a jammer hits now and then. Of a transmission that it cannot decode, and over a
+    link that is down, the receiver gets power in its band and no packets.
     """
     table: Any = radios.table
     c = int(classes.of[int(table[COLUMN.group, i]), int(table[COLUMN.group, j])])
@@ -374,10 +374,15 @@ def link_budget(
     floor, signal = noise + others + jamming, power_ratio(received)
     errors = 0.5 if mismatch else ber(int(table[COLUMN.modulation, i]), signal / floor * float(table[COLUMN.spread, i]))
     lost = 1.0 if mismatch else per(errors, float(table[COLUMN.bits, i]))
-    share_of_time = float(bursts[SHARE, i])
+    share_of_time, up = float(bursts[SHARE, i]), entry >= 0 and bool(links.up[entry])
+    decoded = up
     if share_of_time > 0.0 and not mismatch:
         lost = link_error(table, i, signal, floor, bursts)
-    lost = 1.0 - (1.0 - lost) * (1.0 - collided)
+        quiet = max(floor - float(bursts[BURST, i]) * share_of_time, 1e-300)
+        between = ber(int(table[COLUMN.modulation, i]), signal / quiet * float(table[COLUMN.spread, i]))
+        clear = per(between, float(table[COLUMN.bits, i])) <= NEEDED_PER
+        decoded = decoded or (entry >= 0 and clear and received >= float(table[COLUMN.sensitivity, i]))
+    lost = 1.0 - (1.0 - lost) * (1.0 - collided) if decoded else 1.0
     return LinkBudget(
         *(*names, pair_distance(table, i, j), float(table[COLUMN.frequency, j]), power),
         *(other, own, polarisation, MODEL_NAMES[int(classes.table[CLASS.model, c])], loss),
@@ -385,7 +390,7 @@ def link_budget(
         *(decibels(noise), decibels(others), decibels(jamming), decibels(signal / floor)),
         *(float(table[COLUMN.needed, i]), errors, lost),
         capacity=0.0 if mismatch else capacity(float(table[COLUMN.bandwidth, i]), signal / floor),
-        up=entry >= 0 and bool(links.up[entry]),
+        up=up,
         outside=outside,
         mismatch=mismatch,
         burst_share=share_of_time,

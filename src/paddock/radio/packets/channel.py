@@ -15,16 +15,20 @@ from typing import Any
 
 from numpy import int64, zeros
 
-from paddock.compute.math import absolute, exp
+from paddock.compute.math import absolute, exp, sqrt
 from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
+from paddock.compute.twin import shared_code
+from paddock.radio.links.radios import COLUMN, NEEDED_PER
 from paddock.radio.links.rows import burst_time
-from paddock.radio.links.table import BURST, SHARE
+from paddock.radio.links.table import BURST, CALM, LOAD, SHARE, airtime_of
 from paddock.radio.packets.network import find_entry, sift_down
 from paddock.radio.packets.queues import (
     ATTEMPTS,
     BEACON,
+    BEACONS_HEARD,
     BROADCAST,
+    CLOSED,
     DAMAGED,
     ENERGY,
     FORWARDED,
@@ -83,15 +87,16 @@ from paddock.radio.packets.queues import (
     drop_head,
     enqueue,
     frame_bits,
-    note_state,
     packet_slots,
     pause,
     received_before,
     resume,
     schedule,
+    store_state,
     usable_head,
 )
-from paddock.radio.physics.signal import ber, log1p
+from paddock.radio.physics.propagation import LIGHT
+from paddock.radio.physics.signal import NEPERS, ber, log1p, split_load
 
 SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
 
@@ -104,175 +109,235 @@ def slot_bits(r: Rules, d: Devices, a: PacketTables, j: int) -> float:
     return bits / packet_slots(r, d, j, bits)
 
 
-def settle(r: Rules, d: Devices, a: PacketTables, i: int, now: int) -> None:
-    """Close the part of the locked packet that ends now."""
-    j = a.whole[LOCK, i]
-    bits = (now - a.whole[PART, i]) * slot_bits(r, d, a, j)
-    a.whole[PART, i] = now
-    others = a.real[ENERGY, i] - a.real[LOCK_POWER, i] if a.whole[SIGNALS, i] > 1 else 0.0
-    if others <= 1e-9 * a.real[LOCK_FLOOR, i]:
-        a.real[LOG_OK, i] += bits * a.real[LOCK_BIT, i]
+@shared_code
+def bit_survival(modulation: int, ratio: float) -> float:
+    """Return the logarithm of the probability that a bit has no error at Eb/N0 (ratio)."""
+    return log1p(-min(ber(modulation, ratio), 0.5))
+
+
+def settle(w: Any, real: Any, e: Events, d: Devices, i: int, now: int) -> None:
+    """Close the part of the packet to which i is locked that ends now; `w` and `real` are those of `PacketTables`."""
+    j = w[LOCK, i]
+    bits = (now - w[PART, i]) * e.pace[j]
+    w[PART, i] = now
+    others = real[ENERGY, i] - real[LOCK_POWER, i] if w[SIGNALS, i] > 1 else 0.0
+    if others <= 1e-9 * real[LOCK_FLOOR, i]:
+        real[LOG_OK, i] += bits * real[LOCK_BIT, i]
         return
-    ratio = a.real[LOCK_POWER, i] / (a.real[LOCK_FLOOR, i] + others)
-    rate = ber(d.modulation[j], ratio * d.bandwidth[j] / d.bit_rate[j])
-    a.real[LOG_OK, i] += bits * min(log1p(-min(rate, 0.5)), a.real[LOCK_BIT, i])
+    ratio = real[LOCK_POWER, i] / (real[LOCK_FLOOR, i] + others)
+    bit = bit_survival(d.modulation[j], ratio * d.bandwidth[j] / d.bit_rate[j])
+    real[LOG_OK, i] += bits * min(bit, real[LOCK_BIT, i])
+
+
+def decodes(paths: ChannelLinks, i: int, j: int, link: int) -> bool:
+    """Return whether receiver i decodes transmitter j over a link.
+
+    Links of transmitters that are always denied the channel are down, but what they have begun to send, and their
+    acknowledgements, are decoded; so are packets between bursts.
+    """
+    if paths.up[link] != 0:
+        return True
+    if paths.bursts[SHARE, i] <= 0.0 and paths.denied[REPEATS, j] != CLOSED:
+        return False
+    return clear_between(paths, i, link)
+
+
+@shared_code
+def clear_between(paths: ChannelLinks, i: int, link: int) -> bool:
+    """Return whether receiver i would decode a link without bursts."""
+    _, bit = reception(paths, i, link, exp(NEPERS * paths.level[link]))
+    clear = 1.0 - exp(paths.table[COLUMN.bits, i] * bit) <= NEEDED_PER
+    return bool(clear and paths.level[link] >= paths.table[COLUMN.sensitivity, i])
+
+
+def reception(paths: ChannelLinks, i: int, link: int, power: float) -> tuple[float, float]:
+    """Return floor (mW) and logarithm of a bit's survival there, of a link of some power (mW) to receiver i.
+
+    The floor is noise, jamming and background, without bursts and collisions.
+    """
+    table, ratio, load = paths.table, paths.sinr[link], 0.0
+    if paths.collisions.shape[1] > 0:
+        ratio, load = paths.collisions[CALM, link], paths.collisions[LOAD, link]
+    floor = power * exp(-NEPERS * ratio)
+    lost, burst = paths.per[link], paths.bursts[SHARE, i] > 0.0
+    bit = min(log1p(-min(lost, SATURATED)) + load, 0.0) / table[COLUMN.bits, i]
+    if burst:
+        floor = max(floor - paths.bursts[BURST, i] * paths.bursts[SHARE, i], 1e-300)
+    if burst or lost >= SATURATED:
+        bit = bit_survival(int(table[COLUMN.modulation, i]), power / floor * table[COLUMN.spread, i])
+    return floor, bit
+
+
+def find_link(paths: ChannelLinks, j: int, i: int) -> int:
+    """Return the entry in the row of transmitter j of its link to receiver i, -1 if there is none."""
+    entry = find_entry(paths.first[j], paths.last[j], paths.entries["peer"], i)
+    return entry if entry >= 0 and paths.entries["link"][entry] >= 0 else -1
 
 
 def add_power(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, now: int) -> None:
     """Add a transmission that begins to what others receive and sense."""
-    for entry in range(paths.start[j], paths.start[j + 1]):
-        begin_at(r, d, paths, a, e, paths.peer[entry], paths.power[entry], paths.sensed[entry] == 1, now)
-    for entry in range(paths.other_start[j], paths.other_start[j + 1]):
-        power = paths.other_power[entry]
-        begin_at(r, d, paths, a, e, int(paths.other_peer[entry]), absolute(power), power < 0.0, now)
-
-
-def begin_at(
-    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, i: int, power: float, sensed: bool, now: int
-) -> None:  # fmt: skip
-    """Add a transmission that begins to what radio i receives and senses."""
-    if a.whole[LOCK, i] >= 0:
-        settle(r, d, a, i, now)
-    a.real[ENERGY, i] += power
-    a.whole[SIGNALS, i] += 1
-    if sensed:
-        a.whole[SENSED, i] += 1
-        if a.whole[SENSED, i] == 1:
-            pause(paths.denied, a, e, i, now)
-
-
-def end_at(
-    r: Rules, paths: ChannelLinks, a: PacketTables, e: Events, i: int, power: float, sensed: bool, now: int
-) -> None:
-    """Remove a transmission that ends from what radio i receives and senses."""
-    a.real[ENERGY, i] -= power
-    a.whole[SIGNALS, i] -= 1
-    if a.whole[SIGNALS, i] == 0:
-        a.real[ENERGY, i] = 0.0  # no remainder of rounding
-    if sensed:
-        a.whole[SENSED, i] -= 1
-        if a.whole[SENSED, i] == 0:
-            resume(r, paths.denied, a, e, i, now)
+    peers, powers = paths.entries["peer"], paths.entries["power"]
+    w, real = a.whole, a.real
+    for entry in range(paths.first[j], paths.last[j]):
+        i: Any = int64(peers[entry])
+        power = powers[entry]
+        if w[LOCK, i] >= 0:
+            settle(w, real, e, d, i, now)
+        real[ENERGY, i] += absolute(power)
+        w[SIGNALS, i] += 1
+        if power < 0.0:
+            w[SENSED, i] += 1
+            if w[SENSED, i] == 1 and w[PHASE, i] == WAITS:
+                pause(paths.denied, w, e, i, now)
 
 
 def lock_receivers(paths: ChannelLinks, a: PacketTables, j: int, now: int) -> None:
     """Lock listening radios to a transmission that begins, unless they are locked to another or to a stronger one."""
-    for entry in range(paths.start[j], paths.start[j + 1]):
-        i, power = paths.peer[entry], paths.power[entry]
-        if paths.decodes[entry] == 0 or a.whole[PHASE, i] == SENDS or a.whole[REPLY, i] == REPLIES:
+    peers, powers, links = paths.entries["peer"], paths.entries["power"], paths.entries["link"]
+    w, real = a.whole, a.real
+    for entry in range(paths.first[j], paths.last[j]):
+        i: Any = int64(peers[entry])
+        link: Any = int64(links[entry])
+        power = absolute(powers[entry])
+        if link < 0 or w[PHASE, i] == SENDS or w[REPLY, i] == REPLIES:
             continue
-        free = a.whole[LOCK, i] < 0 or (a.whole[LOCKED_AT, i] == now and power > a.real[LOCK_POWER, i])
-        if free:
-            a.whole[LOCK, i], a.whole[LOCKED_AT, i], a.whole[PART, i] = j, now, now
-            a.real[LOCK_POWER, i], a.real[LOCK_FLOOR, i] = power, paths.floor[entry]
-            a.real[LOCK_BIT, i], a.real[LOG_OK, i] = paths.bit[entry], 0.0
+        free = w[LOCK, i] < 0 or (w[LOCKED_AT, i] == now and power > real[LOCK_POWER, i])
+        if free and decodes(paths, i, j, link):
+            floor, bit = reception(paths, i, link, power)
+            w[LOCK, i], w[LOCKED_AT, i], w[PART, i] = j, now, now
+            real[LOCK_POWER, i], real[LOCK_FLOOR, i] = power, floor
+            real[LOCK_BIT, i], real[LOG_OK, i] = bit, 0.0
 
 
-def missed(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, j: int, i: int, entry: int, now: int) -> float:
-    """Return the probability that bursts and radios with a duty miss the packet of j that ends at i now.
+@shared_code
+def survival(
+    paths: ChannelLinks, d: Devices, ends: tuple[int, int, int], parts: tuple[float, float, float],
+    times: tuple[float, float, float], pace: float
+) -> float:  # fmt: skip
+    """Return the probability that bursts and radios with a duty miss a packet.
 
-    It is the one to which i is locked, over a path's entry.
+    ends: transmitter, receiver and their link
+    parts: power and floor (mW), and logarithm of a bit's survival, as `reception` returns it
+    times: begin, end and airtime of the packet, s
+    pace: bits per s
     """
-    airtime = (now - a.whole[LOCKED_AT, i]) * r.slot
-    free = exp(-(paths.load[entry] + paths.pace[entry] * airtime))
-    if paths.bursts[SHARE, i] <= 0.0:
-        return free
-    begin, end = a.whole[LOCKED_AT, i] * r.slot, now * r.slot
-    return free * undamaged(d, paths, j, i, entry, begin, end, slot_bits(r, d, a, j) / r.slot)
+    j, i, link = ends
+    power, floor, bit = parts
+    begin, end, airtime = times
+    free = 1.0
+    if paths.load.size > 0:
+        growing, usual = paths.table[COLUMN.growing, i], airtime_of(paths.table, i)
+        load, gain = split_load(paths.load[link], paths.duty[link], growing, usual)
+        free = exp(-(load + gain * airtime))
+    if paths.bursts[SHARE, i] > 0.0:
+        met = burst_time(paths.bursts, i, begin, end)
+        ratio = power / (floor + paths.bursts[BURST, i]) * d.bandwidth[j] / d.bit_rate[j]
+        worse = min(bit_survival(d.modulation[j], ratio) - bit, 0.0)
+        free *= exp(met * pace * worse) if met > 0.0 else 1.0
+    return free
 
 
-def undamaged(
-    d: Devices, paths: ChannelLinks, j: int, i: int, entry: int, begin: float, end: float, pace: float
-) -> float:
-    """Return the probability that bursts at receiver i damage no bit of a packet of j from `begin` to `end` (s).
+def survives(seed: int, own: int, other: int, sent: int, chance: float) -> bool:
+    """Return whether a packet survives, by the draw of its transmission on this link.
 
-    It comes over a path's entry with `pace` bits per s.
+    `own` and `other` are the streams of receiver and transmitter, which has ended `sent` transmissions.
     """
-    met = burst_time(paths.bursts, i, begin, end)
-    if met <= 0.0:
-        return 1.0
-    ratio = paths.power[entry] / (paths.floor[entry] + paths.bursts[BURST, i]) * d.bandwidth[j] / d.bit_rate[j]
-    worse = min(log1p(-min(ber(d.modulation[j], ratio), 0.5)) - paths.bit[entry], 0.0)
-    return exp(met * pace * worse)
-
-
-def survives(r: Rules, d: Devices, a: PacketTables, j: int, i: int, log_ok: float, free: float) -> bool:
-    """Return whether a packet of j reaches i, by the draw of its transmission on this link.
-
-    `log_ok` is the logarithm of its survival without bursts and collisions, `free` the probability of none of them.
-    """
-    mix = (d.streams[i] ^ d.streams[j]) + 3 * (d.streams[i] & d.streams[j])  # the same for both directions
-    order = 1 if d.streams[j] < d.streams[i] else 0
-    u, _ = uniforms(r.seed, mix, LOSS_PURPOSE, 2 * a.whole[SENT, j] + order)
-    return u < exp(log_ok) * free
+    mix = (own ^ other) + 3 * (own & other)  # the same for both directions
+    u, _ = uniforms(seed, mix, LOSS_PURPOSE, 2 * sent + (1 if other < own else 0))
+    return u < chance
 
 
 def remove_power(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, now: int) -> int:
-    """Remove a transmission that ends; write the entries of radios that received it, and return how many."""
-    count = 0
-    for entry in range(paths.start[j], paths.start[j + 1]):
-        i = paths.peer[entry]
-        if a.whole[LOCK, i] >= 0:
-            settle(r, d, a, i, now)
-            if a.whole[LOCK, i] == j:
-                a.whole[LOCK, i] = -1
-                if survives(r, d, a, j, i, a.real[LOG_OK, i], missed(r, d, paths, a, j, i, entry, now)):
-                    e.received[count] = entry
-                    count += 1
+    """Remove a transmission that ends; write the radios that received it, and return how many."""
+    peers, powers, links = paths.entries["peer"], paths.entries["power"], paths.entries["link"]
+    w, real, received = a.whole, a.real, 0
+    own, sent, pace, plain = d.streams[j], w[SENT, j], e.pace[j] / r.slot, paths.load.size == 0
+    for entry in range(paths.first[j], paths.last[j]):
+        i: Any = int64(peers[entry])
+        power = powers[entry]
+        if w[LOCK, i] >= 0:
+            settle(w, real, e, d, i, now)
+            if w[LOCK, i] == j:
+                w[LOCK, i] = -1
+                chance = exp(real[LOG_OK, i])
+                if not (plain and paths.bursts[SHARE, i] <= 0.0):
+                    link: Any = int64(links[entry])
+                    begin = w[LOCKED_AT, i]
+                    parts = real[LOCK_POWER, i], real[LOCK_FLOOR, i], real[LOCK_BIT, i]
+                    times = begin * r.slot, now * r.slot, (now - begin) * r.slot
+                    chance *= survival(paths, d, (j, i, link), parts, times, pace)
+                if survives(r.seed, d.streams[i], own, sent, chance):
+                    e.received[received] = i
+                    received += 1
                 else:
                     a.counts[DAMAGED, i] += 1
-        end_at(r, paths, a, e, i, paths.power[entry], paths.sensed[entry] == 1, now)
-    for entry in range(paths.other_start[j], paths.other_start[j + 1]):
-        i, power = int(paths.other_peer[entry]), paths.other_power[entry]
-        if a.whole[LOCK, i] >= 0:
-            settle(r, d, a, i, now)
-        end_at(r, paths, a, e, i, absolute(power), power < 0.0, now)
-    return count
+        real[ENERGY, i] -= absolute(power)
+        w[SIGNALS, i] -= 1
+        if w[SIGNALS, i] == 0:
+            real[ENERGY, i] = 0.0  # no remainder of rounding
+        if power < 0.0:
+            w[SENSED, i] -= 1
+            if w[SENSED, i] == 0 and w[PHASE, i] == WAITS:
+                resume(r.difs, paths.denied, w, e, i, now)
+    return received
 
 
+@shared_code
 def survives_alone(
-    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, j: int, i: int, entry: int, bits: float, end: float
+    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, ends: tuple[int, int, int], bits: float, end: float
 ) -> bool:
-    """Return whether a packet of some bits from j reaches i without others on the channel, over a path's entry.
+    """Return whether a packet of some bits reaches its receiver without others on the channel.
 
-    It ends at a time (s).
+    `ends` are transmitter, receiver and entry of the row of the transmitter. It ends at a time (s).
     """
-    airtime = bits / d.bit_rate[j]
-    free = exp(-(paths.load[entry] + paths.pace[entry] * airtime))
-    if paths.bursts[SHARE, i] > 0.0:
-        free *= undamaged(d, paths, j, i, entry, end - airtime, end, d.bit_rate[j])
-    return survives(r, d, a, j, i, bits * paths.bit[entry], free)
+    powers, links = paths.entries["power"], paths.entries["link"]
+    j, i, entry = ends
+    link: Any = int64(links[entry])
+    power, airtime = absolute(powers[entry]), bits / d.bit_rate[j]
+    floor, bit = reception(paths, i, link, power)
+    chance = exp(bits * bit)
+    if paths.load.size > 0 or paths.bursts[SHARE, i] > 0.0:
+        times = end - airtime, end, airtime
+        chance *= survival(paths, d, (j, i, link), (power, floor, bit), times, d.bit_rate[j])
+    return survives(r.seed, d.streams[i], d.streams[j], a.whole[SENT, j], chance)
 
 
+@shared_code
 def received_alone(
     r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, bits: float, end: float
 ) -> int:
-    """Write the entries of receivers of a transmission that shares the channel with no other; return how many.
+    """Write the receivers of a transmission that shares the channel with no other; return how many.
 
     It ends at a time (s).
     """
-    count = 0
-    for entry in range(paths.start[j], paths.start[j + 1]):
-        i = paths.peer[entry]
-        if paths.decodes[entry] == 1:
-            if survives_alone(r, d, paths, a, j, i, entry, bits, end):
-                e.received[count] = entry
-                count += 1
+    peers, links = paths.entries["peer"], paths.entries["link"]
+    received = 0
+    for entry in range(paths.first[j], paths.last[j]):
+        i: Any = int64(peers[entry])
+        link: Any = int64(links[entry])
+        if link >= 0 and decodes(paths, i, j, link):
+            if survives_alone(r, d, paths, a, (j, i, entry), bits, end):
+                e.received[received] = i
+                received += 1
             else:
                 a.counts[DAMAGED, i] += 1
-    return count
+    return received
 
 
-def transmits(a: PacketTables, j: int) -> bool:
-    """Return whether a radio is transmitting."""
-    return bool(a.whole[PHASE, j] == SENDS or a.whole[REPLY, j] == REPLIES)
-
-
-def _close_parts(r: Rules, d: Devices, a: PacketTables, now: int) -> None:
+def _close_parts(r: Rules, d: Devices, a: PacketTables, e: Events, now: int) -> None:
     """Close the parts of all packets on the air, before the links change."""
+    note_paces(r, d, a, e)
     for i in range(a.whole.shape[1]):
         if a.whole[LOCK, i] >= 0:
-            settle(r, d, a, i, now)
+            settle(a.whole, a.real, e, d, i, now)
+
+
+def note_paces(r: Rules, d: Devices, a: PacketTables, e: Events) -> None:
+    """Note how many bits are in each slot of what radios transmit."""
+    w = a.whole
+    for j in range(w.shape[1]):
+        if w[PHASE, j] == SENDS or w[REPLY, j] == REPLIES:
+            e.pace[j] = slot_bits(r, d, a, j)
 
 
 def _relink(r: Rules, paths: ChannelLinks, denied: Any, a: PacketTables, e: Events, now: int) -> None:
@@ -280,56 +345,52 @@ def _relink(r: Rules, paths: ChannelLinks, denied: Any, a: PacketTables, e: Even
 
     `denied` is that of the links before. Radios under jammers, before or now, begin with DIFS again.
     """
-    n = a.whole.shape[1]
-    before = a.whole[SENSED].copy()
+    peers, powers, links = paths.entries["peer"], paths.entries["power"], paths.entries["link"]
+    w, real, n = a.whole, a.real, a.whole.shape[1]
+    before = w[SENSED].copy()
     for i in range(n):
-        a.whole[SIGNALS, i], a.real[ENERGY, i] = 0, 0.0
-        a.whole[SENSED, i] = 1 if a.whole[REPLY, i] != NO_REPLY else 0
-    for j in range(n):
-        if not transmits(a, j) or not r.shared:
-            continue
-        for entry in range(paths.start[j], paths.start[j + 1]):
-            i = paths.peer[entry]
-            a.real[ENERGY, i] += paths.power[entry]
-            a.whole[SIGNALS, i] += 1
-            a.whole[SENSED, i] += paths.sensed[entry]
-        for entry in range(paths.other_start[j], paths.other_start[j + 1]):
-            k, power = paths.other_peer[entry], paths.other_power[entry]
-            a.real[ENERGY, k] += absolute(power)
-            a.whole[SIGNALS, k] += 1
-            a.whole[SENSED, k] += 1 if power < 0.0 else 0
-    for i in range(n):
-        j = a.whole[LOCK, i]
-        if j >= 0:
-            entry = find_entry(paths.start, paths.peer, j, i)
-            if entry < 0 or paths.decodes[entry] == 0:
-                a.whole[LOCK, i] = -1
-                a.counts[DAMAGED, i] += 1
-            else:
-                a.real[LOCK_POWER, i], a.real[LOCK_FLOOR, i] = paths.power[entry], paths.floor[entry]
-                a.real[LOCK_BIT, i] = paths.bit[entry]
-        e.size[0] = 0
+        w[SIGNALS, i], real[ENERGY, i] = 0, 0.0
+        w[SENSED, i] = 1 if w[REPLY, i] != NO_REPLY else 0
         e.node[i] = -1
+    e.size[0] = 0
+    for j in range(n):
+        if (w[PHASE, j] == SENDS or w[REPLY, j] == REPLIES) and r.shared:
+            for entry in range(paths.first[j], paths.last[j]):
+                i = peers[entry]
+                real[ENERGY, i] += absolute(powers[entry])
+                w[SIGNALS, i] += 1
+                w[SENSED, i] += 1 if powers[entry] < 0.0 else 0
+    for i in range(n):
+        j = w[LOCK, i]
+        if j < 0:
+            continue
+        entry = find_link(paths, j, i)
+        link: Any = int64(links[entry]) if entry >= 0 else -1
+        if link >= 0 and decodes(paths, i, j, link):
+            power = absolute(powers[entry])
+            real[LOCK_POWER, i] = power
+            real[LOCK_FLOOR, i], real[LOCK_BIT, i] = reception(paths, i, link, power)
+        else:
+            w[LOCK, i] = -1
+            a.counts[DAMAGED, i] += 1
     for i in range(n):
         jammed = denied[REPEATS, i] != OPEN or paths.denied[REPEATS, i] != OPEN
-        if before[i] == 0 and (jammed or a.whole[SENSED, i] > 0):
-            pause(denied, a, e, i, now)
+        if before[i] == 0 and (jammed or w[SENSED, i] > 0):
+            pause(denied, w, e, i, now)
         if jammed:
             discard_expired(a, e, i, now)
-        if a.whole[SENSED, i] == 0 and (jammed or before[i] > 0):
-            resume(r, paths.denied, a, e, i, now)
+        if w[SENSED, i] == 0 and (jammed or before[i] > 0):
+            resume(r.difs, paths.denied, w, e, i, now)
 
 
-close_parts, relink_radios = routine(_close_parts), routine(_relink)
+close_parts, relink_radios = routine(_close_parts), routine(_relink, inline=True)
 
 
+@shared_code
 def receive_packet(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, j: int, arrived: float, now: int) -> bool:
     """Handle the packet of j at a radio that received it at a time (s); return whether it is acknowledged."""
     at = a.head[j]
     packet, values = a.queue[j, at], a.queue_real[j, at]
-    if packet[KIND] == BEACON:
-        note_state(a, i, packet[ORIGIN], values)
-        return False
     single = packet[GOAL] != BROADCAST
     if single and packet[NEXT] != i:
         return False
@@ -371,6 +432,7 @@ def spread(r: Rules, d: Devices, a: PacketTables, e: Events, i: int, packet: Any
         k += 1
 
 
+@shared_code
 def succeed(
     r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int
 ) -> None:
@@ -380,6 +442,7 @@ def succeed(
     contend(r, d, paths.denied, routes, a, e, j, now)
 
 
+@shared_code
 def fail(
     r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int
 ) -> None:
@@ -398,38 +461,45 @@ def end_packet(
     r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int
 ) -> None:
     """End the transmission of a packet: receivers handle it; the sender awaits the reply or continues."""
-    packet = a.queue[j, a.head[j]]
+    w, at = a.whole, a.head[j]
+    packet, values = a.queue[j, at], a.queue_real[j, at]
     bits, single = frame_bits(packet), packet[GOAL] != BROADCAST
     ended = (now - packet_slots(r, d, j, bits)) * r.slot + airtime(d, j, bits)
-    a.whole[PHASE, j] = LISTENS  # no longer transmitting; decided below
-    a.whole[UNTIL, j] = NEVER
+    w[PHASE, j], w[UNTIL, j] = LISTENS, NEVER  # no longer transmitting; decided below
     count = remove_power(r, d, paths, a, e, j, now) if r.shared else received_alone(r, d, paths, a, e, j, bits, ended)
     acknowledged = False
+    if packet[KIND] == BEACON:
+        for k in range(count):
+            a.counts[BEACONS_HEARD, e.received[k]] += 1
+            store_state(a.heard, a.heard_real, e.ages, e.received[k], packet[ORIGIN], values)
+        count = 0
     for k in range(count):
-        i = paths.peer[e.received[k]]
-        if receive_packet(r, d, a, e, i, j, ended + paths.delay[e.received[k]], now):
+        i = e.received[k]
+        if receive_packet(r, d, a, e, i, j, ended + delay(paths.position, j, i), now):
             if r.shared:
-                a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = PENDING, now + r.sifs, j
-                a.whole[SENSED, i] += 1
-                if a.whole[SENSED, i] == 1:
-                    pause(paths.denied, a, e, i, now)
-                schedule(e, a, i)
+                w[REPLY, i], w[REPLY_AT, i], w[REPLY_TO, i] = PENDING, now + r.sifs, j
+                w[SENSED, i] += 1
+                if w[SENSED, i] == 1:
+                    pause(paths.denied, w, e, i, now)
+                schedule(e, w, i)
             else:
-                back = find_entry(paths.start, paths.peer, i, j)
-                a.whole[SENT, i] += 1
-                acknowledged = back >= 0 and survives_alone(r, d, paths, a, i, j, back, r.ack_bits, ended)
-    a.whole[SENT, j] += 1
-    if not single:
+                back = find_link(paths, i, j)
+                w[SENT, i] += 1
+                acknowledged = back >= 0 and survives_alone(r, d, paths, a, (i, j, back), r.ack_bits, ended)
+    w[SENT, j] += 1
+    if not single or acknowledged:
         succeed(r, d, paths, routes, a, e, j, now)
     elif not r.shared:
-        if acknowledged:
-            succeed(r, d, paths, routes, a, e, j, now)
-        else:
-            fail(r, d, paths, routes, a, e, j, now)
+        fail(r, d, paths, routes, a, e, j, now)
     else:
-        slots = ack_slots(r, d, packet[NEXT])
-        a.whole[UNTIL, j] = now + r.sifs + slots + 1
-        schedule(e, a, j)
+        w[UNTIL, j] = now + r.sifs + ack_slots(r, d, packet[NEXT]) + 1
+        schedule(e, w, j)
+
+
+def delay(position: Any, j: int, i: int) -> float:
+    """Return the time (s) that a signal takes between two radios at positions (3, n), m."""
+    dx, dy, dz = position[0, i] - position[0, j], position[1, i] - position[1, j], position[2, i] - position[2, j]
+    return float(sqrt(dx * dx + dy * dy + dz * dz) / LIGHT)
 
 
 def end_reply(
@@ -441,11 +511,11 @@ def end_reply(
     a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     a.whole[SENT, i] += 1
     a.whole[SENSED, i] -= 1
-    schedule(e, a, i)
+    schedule(e, a.whole, i)
     if a.whole[SENSED, i] == 0:
-        resume(r, paths.denied, a, e, i, now)
+        resume(r.difs, paths.denied, a.whole, e, i, now)
     for k in range(count):
-        awaited = paths.peer[e.received[k]] == to and a.whole[PHASE, to] == LISTENS
+        awaited = e.received[k] == to and a.whole[PHASE, to] == LISTENS
         if awaited and a.queue[to, a.head[to], NEXT] == i:
             succeed(r, d, paths, routes, a, e, to, now)
 
@@ -477,7 +547,8 @@ def begin(
         return False
     a.counts[TRANSMITTED, j] += 1
     w[LOCK, j] = -1  # what it was receiving is lost
-    schedule(e, a, j)
+    e.pace[j] = slot_bits(r, d, a, j)
+    schedule(e, w, j)
     return True
 
 
@@ -485,9 +556,12 @@ def _run(until: int, r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, 
     """Handle all events up to a slot, inclusive."""
     w = a.whole
     e.size[0] = 0
+    note_paces(r, d, a, e)
     for i in range(w.shape[1]):
         e.node[i] = -1
-        schedule(e, a, i)
+    for i in range(w.shape[1]):
+        if w[UNTIL, i] < NEVER or w[REPLY_AT, i] < NEVER:
+            schedule(e, w, i)
     while e.size[0] > 0 and e.key[e.heap[0]] <= until:
         now, count = e.key[e.heap[0]], 0
         while e.size[0] > 0 and e.key[e.heap[0]] == now:
@@ -521,7 +595,7 @@ def _run(until: int, r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, 
                     w[UNTIL, i] = NEVER
                 if w[REPLY_AT, i] <= now:
                     w[REPLY_AT, i] = NEVER
-                schedule(e, a, i)
+                schedule(e, w, i)
         for k in range(starting if r.shared else 0):
             add_power(r, d, paths, a, e, due[k], now)
         for k in range(starting if r.shared else 0):
@@ -542,4 +616,4 @@ def _post(radios: Any, packets: Any, values: Any, slots: Any, r: Rules, a: Packe
     return queued
 
 
-run_channel, post_packets = routine(_run), routine(_post)
+run_channel, post_packets = routine(_run, inline=True), routine(_post)

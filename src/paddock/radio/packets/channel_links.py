@@ -16,13 +16,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import empty, inf, int32, int64, uint64, zeros
+from numpy import empty, inf, int64, uint64, zeros
 
-from paddock.compute.math import absolute, exp, maximum, minimum, sqrt
+from paddock.compute.math import absolute, exp, maximum, minimum, select
 from paddock.compute.routine import routine
 from paddock.compute.twin import rebound
 from paddock.radio.links.paths import PathTables
-from paddock.radio.links.radios import COLUMN, NEEDED_PER, Floats, Ints, Radios
+from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
 from paddock.radio.links.rows import (
     RowScratch,
     compute_free_rows,
@@ -33,21 +33,17 @@ from paddock.radio.links.rows import (
     update_rows,
     within_reach,
 )
-from paddock.radio.links.table import BURST, CALM, LOAD, SHARE, Indices, airtime_of
+from paddock.radio.links.table import LOAD, Indices, airtime_of
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC, ChannelLinks
-from paddock.radio.physics.propagation import LIGHT
+from paddock.radio.packets.queues import ENTRY, PARTS, TRAFFIC, ChannelLinks
 from paddock.radio.physics.signal import (
     NEPERS,
     STEADY_DUTY,
-    ber,
     duty_load,
     duty_pace,
     level_of,
-    log1p,
     lowest_level,
     own_load,
-    split_load,
 )
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
 from paddock.wire.radio_results import Links
@@ -192,23 +188,25 @@ def _list(table: Any, links: Any, others: Any, sense: Any, energy: Any) -> tuple
         for entry in range(links.start[i], links.start[i + 1]):
             count += table[COLUMN.duty, links.peer[entry]] > 0.0
         for entry in range(others.first[i], others.first[i] + others.many[i]):
-            count += table[COLUMN.duty, others.peer[entry]] > 0.0 and others.part[entry] != 0.0
-        start[i + 1] = start[i] + count
+            count += table[COLUMN.duty, others.peer[entry]] > 0.0
+        start[i + 1] = start[i] + count  # at most: links are among the others
     peer, power = empty(start[n], int64), empty(start[n])
     for i in range(n):
         at, entry, last = start[i], links.start[i], links.start[i + 1]
         other, end = others.first[i], others.first[i] + others.many[i]
         while entry < last or other < end:
-            if other == end or (entry < last and links.peer[entry] < others.peer[other]):
+            if other == end or (entry < last and links.peer[entry] <= others.peer[other]):
                 j, mw, limit = int64(links.peer[entry]), exp(NEPERS * links.power[entry]), sense[i]
+                other += 1 if other < end and others.peer[other] == j else 0
                 entry += 1
             else:
                 j, mw = int64(others.peer[other]), absolute(others.part[other])
                 limit = sense[i] if others.part[other] > 0.0 else energy[i]
                 other += 1
-            if mw != 0.0 and table[COLUMN.duty, j] > 0.0:
+            if table[COLUMN.duty, j] > 0.0:
                 peer[at], power[at] = j, -mw if mw >= limit else mw
                 at += 1
+        start[i + 1] = at
     return start, peer, power
 
 
@@ -245,7 +243,6 @@ def _subtract(table: Any, links: Any, least: Any, start: Any, peer: Any, power: 
 
 list_traffic, find_waits, subtract_sensed = routine(_list), routine(_wait), routine(_subtract)
 # rows by transmitter --------------------------------------------------------------------------------------------------
-SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
 
 
 def channel_links(
@@ -263,96 +260,48 @@ def channel_links(
     `sense` and `energy` (n,) in mW, inf: packets are not sensed; `least` (n,) mW: the power of the weakest link.
     `denied` is that of `ChannelLinks`; its row TRAFFIC is written.
     """
-    drop_links(links, others)
     loads, duties, waits = unsensed_loads(table, links, others, sense, energy, least)
     denied[TRAFFIC] = np.rint(waits * PARTS).astype(np.int64)
-    rows = transposed(table, links, position, sense, loads, duties, denied)
-    return ChannelLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
-
-
-def _drop(links: Any, others: Any) -> None:
-    """Set the power of those that are links to 0."""
-    for i in range(others.first.size):
-        entry, last = links.start[i], links.start[i + 1]
-        for m in range(others.first[i], others.first[i] + others.many[i]):
-            while entry < last and links.peer[entry] < others.peer[m]:
-                entry += 1
-            if entry < last and links.peer[entry] == others.peer[m]:
-                others.part[m] = 0.0
+    entries = np.empty(len(links.peer) + int(others.many.sum()), ENTRY)  # at most: links are among the others
+    fields = entries["peer"], entries["power"], entries["link"]
+    rows = transposed(links.start, links.peer, links.power, others, sense, energy, fields)
+    values, traffic = (links.power, links.sinr, links.per), (links.collisions, loads, duties)
+    return ChannelLinks(*rows, entries, table, position.copy(), *values, links.up, *traffic, links.bursts, denied)
 
 
 def _transpose(
-    table: Any, links: Any, position: Any, sense: Any, load: Any, duty: Any, denied: Any
-) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
-    """Return the arrays of `ChannelLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
-    n, m = links.start.size - 1, links.peer.size
-    first, free = zeros(n + 1, int64), zeros(n, int64)
-    for entry in range(m):
-        first[links.peer[entry] + 1] += 1
-    for j in range(n):
-        first[j + 1] += first[j]
-        free[j] = first[j]
-    receivers, decodes, sensed = empty(m, int64), empty(m, int64), empty(m, int64)
-    strength, floors, bits, delays, loads, paces = empty(m), empty(m), empty(m), empty(m), zeros(m), zeros(m)
-    for i in range(n):
-        for entry in range(links.start[i], links.start[i + 1]):
-            j = links.peer[entry]
-            at = free[j]
-            free[j] += 1
-            receivers[at], strength[at] = i, exp(NEPERS * links.power[entry])
-            floors[at], bits[at], decodes[at] = reception_of(table, links, i, entry, strength[at], denied)
-            if load.size > 0:
-                loads[at], paces[at] = split_load(
-                    load[entry], duty[entry], table[COLUMN.growing, i], airtime_of(table, i)
-                )
-            dx, dy = position[0, i] - position[0, j], position[1, i] - position[1, j]
-            dz = position[2, i] - position[2, j]
-            delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
-            sensed[at] = 1 if strength[at] >= sense[i] else 0
-    return first, receivers, strength, floors, bits, decodes, delays, loads, paces, sensed
+    start: Any, peer: Any, level: Any, others: Any, sense: Any, energy: Any, entries: Any
+) -> tuple[Ints, Ints]:
+    """Write the entries of `ChannelLinks` of links by receiver, and of others that are no links; return their rows.
 
-
-def _transpose_others(others: Any, sense: Any, energy: Any) -> tuple[Ints, Any, Floats]:
-    """Return the rows of `ChannelLinks` of those that are disturbed."""
-    n = others.first.size
-    first, free = zeros(n + 1, int64), zeros(n, int64)
-    for i in range(n):
-        for entry in range(others.first[i], others.first[i] + others.many[i]):
-            first[others.peer[entry] + 1] += others.part[entry] != 0.0
-    for j in range(n):
-        first[j + 1] += first[j]
-        free[j] = first[j]
-    receivers, powers = empty(first[n], int32), empty(first[n])
-    for i in range(n):
-        for entry in range(others.first[i], others.first[i] + others.many[i]):
-            part, j = others.part[entry], others.peer[entry]
-            if part != 0.0:
-                power = absolute(part)
-                receivers[free[j]] = i
-                powers[free[j]] = -power if power >= (sense[i] if part > 0.0 else energy[i]) else power
-                free[j] += 1
-    return first, receivers, powers
-
-
-def reception_of(table: Any, links: Any, i: int, entry: int, strength: float, denied: Any) -> tuple[float, float, int]:
-    """Return floor (mW), logarithm of a bit's survival and `decodes`, as in `ChannelLinks`, of a link of receiver i.
-
-    `strength` is its power in mW. Links of transmitters that are always denied the channel are down, but what they
-    have begun to send, and their acknowledgements, are decoded.
+    `entries` are their receivers, powers and links.
     """
-    ratio, load, decodes = links.sinr[entry], 0.0, int(links.up[entry])
-    if links.collisions.shape[1] > 0:
-        ratio, load = links.collisions[CALM, entry], links.collisions[LOAD, entry]
-    floor = strength * exp(-NEPERS * ratio)
-    lost, burst = links.per[entry], links.bursts[SHARE, i] > 0.0
-    bit = min(log1p(-min(lost, SATURATED)) + load, 0.0) / table[COLUMN.bits, i]
-    if burst:
-        floor = max(floor - links.bursts[BURST, i] * links.bursts[SHARE, i], 1e-300)
-    if burst or lost >= SATURATED:
-        bit = log1p(-min(ber(int(table[COLUMN.modulation, i]), strength / floor * table[COLUMN.spread, i]), 0.5))
-    clear = 1.0 - exp(table[COLUMN.bits, i] * bit) <= NEEDED_PER and links.power[entry] >= table[COLUMN.sensitivity, i]
-    shut = denied[REPEATS, links.peer[entry]] == CLOSED
-    return floor, bit, 1 if (burst or shut) and clear else decodes
+    n = sense.size
+    first, last, mw = zeros(n, int64), zeros(n, int64), empty(level.size)
+    for entry in range(level.size):
+        mw[entry] = exp(NEPERS * level[entry])
+    for entry in range(peer.size):
+        last[peer[entry]] += 1
+    for i in range(n):
+        for other in range(others.first[i], others.first[i] + others.many[i]):
+            last[others.peer[other]] += 1
+    room: Any = 0
+    for j in range(n):
+        room, first[j], last[j] = room + last[j], room, room
+    receivers, powers, numbers = entries
+    linked = zeros(n, int64) - 1  # the last receiver that has a link from each transmitter
+    for i in range(n):
+        for entry in range(start[i], start[i + 1]):
+            j, power = peer[entry], mw[entry]
+            at = last[j]
+            receivers[at], numbers[at], powers[at] = i, entry, select(power >= sense[i], -power, power)
+            linked[j], last[j] = i, at + 1
+        for other in range(others.first[i], others.first[i] + others.many[i]):  # without branches: they are random
+            j, part = others.peer[other], others.part[other]
+            at, power, limit = last[j], absolute(part), select(part > 0.0, sense[i], energy[i])
+            receivers[at], numbers[at], powers[at] = i, -1, select(power >= limit, -power, power)
+            last[j] = at + int64(linked[j] != i)
+    return first, last
 
 
-drop_links, transposed, transposed_others = routine(_drop), routine(_transpose), routine(_transpose_others)
+transposed = routine(_transpose, inline=True)

@@ -15,7 +15,8 @@ from numpy import int64, zeros
 from paddock.compute.philox import signed, uniforms
 from paddock.compute.routine import routine
 from paddock.errors import PaddockError
-from paddock.radio.links.table import BURST_ROWS
+from paddock.radio.links.radios import COLUMN
+from paddock.radio.links.table import no_links
 from paddock.radio.packets import queues as c
 from paddock.radio.packets.channel import close_parts, post_packets, relink_radios, run_channel
 from paddock.radio.packets.network import Graph
@@ -109,6 +110,15 @@ def no_devices() -> Devices:
     return Devices(whole, floats, floats, whole, floats, whole, floats)
 
 
+def no_channel_links(n: int) -> ChannelLinks:
+    """Return those of n radios that have no links."""
+    rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(0, c.ENTRY)
+    links, nothing, denied = no_links(n), np.zeros(0), np.zeros((DENIED_ROWS, n), np.int64)
+    values = links.power, links.sinr, links.per
+    tables = np.zeros((len(COLUMN), n)), np.zeros((3, n))
+    return ChannelLinks(*rows, *tables, *values, links.up, links.collisions, nothing, nothing, links.bursts, denied)
+
+
 class Messages:
     """The packets between the radios of one table: their state, and the links and routes that they use."""
 
@@ -127,7 +137,8 @@ class Messages:
         self._idle: PacketState | None = None  # the state, if it is known to be idle
         n = len(devices.streams)
         heap, node, key, due = (np.zeros(n, np.int64) for _ in range(4))
-        self._events = Events(heap, node, key, np.zeros(1, np.int64), due, np.zeros(max(n, 1), np.int64))
+        received, ages = np.zeros(max(n, 1), np.int64), state.heard_real[:, :, c.HEARD_AGE].copy()
+        self._events = Events(heap, node, key, np.zeros(1, np.int64), due, received, np.zeros(n), ages)
         self.use(None)
         self.use_graph(None)
 
@@ -151,7 +162,7 @@ class Messages:
         """Take the links of an update at a time (s)."""
         slot, tables = self.slot_at(now), self.tables
         if self.n:
-            close_parts(self.rules, self.devices, tables, slot)
+            close_parts(self.rules, self.devices, tables, self._events, slot)
         before = self.links.denied
         self.use(links)
         self.use_graph(graph)
@@ -160,10 +171,7 @@ class Messages:
 
     def use(self, links: ChannelLinks | None) -> None:
         """Take links that are those of the present state; None: there are none."""
-        floats, whole, start = np.zeros(0), np.zeros(0, np.int64), np.zeros(self.n + 1, np.int64)
-        quiet = start, np.zeros(0, np.int32), floats, np.zeros((BURST_ROWS, self.n))
-        received = start, whole, floats, floats, floats, whole, floats, floats, floats, whole
-        self.links = links or ChannelLinks(*received, *quiet, np.zeros((DENIED_ROWS, self.n), np.int64))
+        self.links = links or no_channel_links(self.n)
 
     def use_graph(self, graph: Graph | None) -> None:
         """Take the network for routes; None: a network without links."""

@@ -36,16 +36,16 @@ class Pieces(NamedTuple):
     bridges: Ints  # (b, 2) links with the same effect, the lower radio first, ascending
 
 
-def find_entry(start: Any, peer: Any, row: int, number: int) -> int:
-    """Return the index of a peer in a row whose peers ascend, -1 if it is not there."""
-    low, high = start[row], start[row + 1]
+def find_entry(first: int, last: int, peer: Any, number: int) -> int:
+    """Return the index of a peer in a row, `first` to before `last`, whose peers ascend; -1 if it is not there."""
+    low, high = first, last
     while low < high:
         middle = (low + high) // 2
         if peer[middle] < number:
             low = middle + 1
         else:
             high = middle
-    if low < start[row + 1] and peer[low] == number:
+    if low < last and peer[low] == number:
         return int(low)
     return -1
 
@@ -117,7 +117,7 @@ def both_ways(start: Any, peer: Any, per: Any, up: Any, row: int, entry: int) ->
     """Return whether the link of an entry is usable in both directions, as for `Graph`."""
     if up[entry] == 0:
         return False
-    back = find_entry(start, peer, peer[entry], row)
+    back = find_entry(start[peer[entry]], start[peer[entry] + 1], peer, row)
     if back < 0 or up[back] == 0:
         return False
     return bool((1.0 - per[entry]) * (1.0 - per[back]) >= LEAST_SHARE)

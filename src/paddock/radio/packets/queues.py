@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import floor, log, maximum, minimum
 from paddock.compute.philox import uniforms
+from paddock.compute.twin import shared_code
 from paddock.radio.links.table import BEGIN, BURST, CYCLE, LENGTH, SHARE
 from paddock.radio.packets.network import NO_HOP, shortest, sift_down, sift_up
 from paddock.radio.settings import MOST_BITS, MOST_HOPS, MOST_RETRIES
@@ -158,23 +159,30 @@ class Devices(NamedTuple):
     duty: Floats  # share of time in which it transmits beside packets
 
 
-class ChannelLinks(NamedTuple):
-    """Who hears a transmitter, compressed rows by transmitter, and who does not, but is disturbed by it."""
+ENTRY = np.dtype([("power", "f8"), ("peer", "i4"), ("link", "i4")])
+"""An entry of a row: mW in the receiver's band (negative: it senses it), receiver, and which of the m links by receiver
+it is (-1: it is no link, and cannot be decoded)."""
 
-    start: Ints  # (n + 1,)
-    peer: Ints  # (m,) receivers, ascending
-    power: Floats  # (m,) mW in the receiver's channel
-    floor: Floats  # (m,) mW: noise, jamming and background, without bursts and collisions
-    bit: Floats  # (m,) logarithm of a bit's survival without other packets, bursts and collisions
-    decodes: Ints  # (m,) 1: same channel, and the link is up, or would be between bursts
-    delay: Floats  # (m,) s
-    load: Floats  # (m,) of collisions with radios with a duty, see `signal.py`: at no length of a packet
-    pace: Floats  # (m,) 1/s, what it gains with the length
-    sensed: Ints  # (m,) 1: the receiver senses that the channel is busy
-    other_start: Ints  # (n + 1,) rows of those that are disturbed
-    other_peer: NDArray[np.int32]  # (k,) receivers, ascending
-    other_power: Floats  # (k,) mW in the receiver's band; negative: it senses it
-    bursts: Floats  # (BURST_ROWS, n) of jammers at receivers, as in `Links`
+
+class ChannelLinks(NamedTuple):
+    """Who receives a transmitter, senses it or is disturbed by it: rows by transmitter, over the links of an update.
+
+    Most radios send no packet between two updates: what a reception needs is computed when one begins.
+    """
+
+    first: Ints  # (n,) the row of radio j is first[j]:last[j]
+    last: Ints  # (n,)
+    entries: Any  # (k,) of ENTRY, receivers ascend in a row
+    table: Floats  # of radios
+    position: Floats  # (3, n) m
+    level: Floats  # (m,) dBm, as the following ones those of `Links`
+    sinr: Floats  # (m,) dB
+    per: Floats  # (m,)
+    up: NDArray[np.uint8]  # (m,)
+    collisions: Floats  # (COLLISION_ROWS, m or 0)
+    load: Floats  # (m or 0,) of collisions that the transmitter does not sense, see `channel_links.py`
+    duty: Floats  # (m or 0,) of the receiver, where the transmitter does not sense it
+    bursts: Floats  # (BURST_ROWS, n) of jammers at receivers
     denied: Ints  # (DENIED_ROWS, n) slots in which jammers keep radios off the channel; see `queues.py`
 
 
@@ -220,7 +228,9 @@ class Events(NamedTuple):
     key: Ints  # (n,)
     size: Ints  # (1,)
     due: Ints  # (n,)
-    received: Ints  # (n,) entries of the links of its transmitter
+    received: Ints  # (n,) receivers, ascending
+    pace: Floats  # (n,) bits in each slot of what a radio transmits
+    ages: Floats  # (n, h) copy of the times of sending of `heard_real`, in one place
 
 
 def slots_of(seconds: float, slot: float) -> int:
@@ -346,9 +356,10 @@ def slot_after(denied: Any, i: int, first: int, count: int) -> int:
 # queues ---------------------------------------------------------------------------------------------------------------
 
 
-def schedule(e: Events, a: PacketTables, i: int) -> None:
-    """Put a radio at the place of its next event."""
-    key = min(a.whole[UNTIL, i], a.whole[REPLY_AT, i])
+@shared_code
+def schedule(e: Events, w: Any, i: int) -> None:
+    """Put a radio at the place of its next event; `w` here and below is `PacketTables.whole`."""
+    key = min(w[UNTIL, i], w[REPLY_AT, i])
     at = e.node[i]
     e.key[i] = key
     if at < 0:
@@ -373,6 +384,7 @@ def schedule(e: Events, a: PacketTables, i: int) -> None:
     sift_down(e.heap, e.node, e.key, e.node[i], e.size[0])
 
 
+@shared_code
 def next_hop(routes: Routes, i: int, goal: int) -> int:
     """Return the next radio on the cheapest way to a goal, -1 if there is none."""
     tree = routes.tree[goal]
@@ -393,6 +405,7 @@ def drop_head(a: PacketTables, i: int) -> None:
     a.queued[i] -= 1
 
 
+@shared_code
 def usable_head(routes: Routes, a: PacketTables, i: int, now: int) -> bool:
     """Drop packets that are too old or have no route, pass those for another radio of the same vehicle on.
 
@@ -417,6 +430,7 @@ def usable_head(routes: Routes, a: PacketTables, i: int, now: int) -> bool:
     return False
 
 
+@shared_code
 def discard_expired(a: PacketTables, e: Events, i: int, now: int) -> None:
     """Drop the packets of a waiting radio that are too old to be sent, from the first one on."""
     w = a.whole
@@ -427,7 +441,7 @@ def discard_expired(a: PacketTables, e: Events, i: int, now: int) -> None:
         drop_head(a, i)
     if a.queued[i] == 0:
         w[PHASE, i], w[UNTIL, i] = IDLE, NEVER
-        schedule(e, a, i)
+        schedule(e, w, i)
 
 
 def put(a: PacketTables, i: int, packet: Any, values: Any) -> bool:
@@ -456,6 +470,7 @@ def put(a: PacketTables, i: int, packet: Any, values: Any) -> bool:
     return True
 
 
+@shared_code
 def enqueue(r: Rules, a: PacketTables, e: Events, i: int, packet: Any, values: Any, now: int) -> bool:
     """Append a packet to a queue; an idle radio begins to contend. Return whether there was room."""
     if not put(a, i, packet, values):
@@ -465,7 +480,7 @@ def enqueue(r: Rules, a: PacketTables, e: Events, i: int, packet: Any, values: A
         a.whole[WINDOW, i] = r.window
         a.whole[UNTIL, i] = now + 1  # contends then: not from within another radio's turn
         a.whole[LEFT, i] = -1
-        schedule(e, a, i)
+        schedule(e, a.whole, i)
     return True
 
 
@@ -519,21 +534,25 @@ def serve(a: PacketTables, i: int, packet: Any, sent: float, arrived: float) -> 
     a.inbox_real[at, IN_SENT], a.inbox_real[at, IN_ARRIVED] = sent, arrived
 
 
-def note_state(a: PacketTables, i: int, origin: int, values: Any) -> None:
-    """Keep the state that a beacon reports, in place of the last one of its sender or of the oldest."""
-    at, oldest = 0, a.heard_real[i, 0, HEARD_AGE]
-    a.counts[BEACONS_HEARD, i] += 1
-    for k in range(a.heard.shape[1]):
-        if a.heard[i, k] == origin or a.heard[i, k] < 0:
-            at = k
-            break
-        if a.heard_real[i, k, HEARD_AGE] < oldest:
-            at, oldest = k, a.heard_real[i, k, HEARD_AGE]
-    a.heard[i, at] = origin
+def store_state(heard: Any, heard_real: Any, ages: Any, i: int, origin: int, values: Any) -> None:
+    """Store the state that a beacon reports, in place of the last one of its sender or of the oldest.
+
+    `ages` is that of `Events`.
+    """
+    room, at = heard.shape[1], 0
+    while at < room and heard[i, at] != origin and heard[i, at] >= 0:
+        at += 1
+    if at == room:
+        at = 0
+        for k in range(1, room):
+            if ages[i, k] < ages[i, at]:
+                at = k
+    heard[i, at], ages[i, at] = origin, values[HEARD_AGE]
     for k in range(HEARD_REAL):
-        a.heard_real[i, at, k] = values[k]
+        heard_real[i, at, k] = values[k]
 
 
+@shared_code
 def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, e: Events, i: int, now: int) -> None:
     """Begin to wait for the channel with the first packet of the queue, or become idle.
 
@@ -550,7 +569,7 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, 
             own = r.difs + w[LEFT, i] + packet_slots(r, d, i, frame_bits(packet))
             w[LEFT, i] += traffic_slots(denied, i, own, v)
             w[UNTIL, i] = slot_after(denied, i, now + r.difs, w[LEFT, i]) if w[SENSED, i] == 0 else NEVER
-            schedule(e, a, i)
+            schedule(e, w, i)
             return
         # the other radio of this vehicle takes it: no transmission
         values = a.queue_real[i, a.head[i]]
@@ -562,19 +581,21 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, 
         else:
             enqueue(r, a, e, hop, passed, values, now)
     w[PHASE, i], w[UNTIL, i] = IDLE, NEVER
-    schedule(e, a, i)
+    schedule(e, w, i)
 
 
-def pause(denied: Any, a: PacketTables, e: Events, i: int, now: int) -> None:
+@shared_code
+def pause(denied: Any, w: Any, e: Events, i: int, now: int) -> None:
     """Stop the count of a radio that waits for the channel."""
-    if a.whole[PHASE, i] == WAITS and a.whole[UNTIL, i] < NEVER and a.whole[LEFT, i] >= 0:
-        a.whole[LEFT, i] = min(a.whole[LEFT, i], idle_slots(denied, i, now, a.whole[UNTIL, i]))
-        a.whole[UNTIL, i] = NEVER
-        schedule(e, a, i)
+    if w[PHASE, i] == WAITS and w[UNTIL, i] < NEVER and w[LEFT, i] >= 0:
+        w[LEFT, i] = min(w[LEFT, i], idle_slots(denied, i, now, w[UNTIL, i]))
+        w[UNTIL, i] = NEVER
+        schedule(e, w, i)
 
 
-def resume(r: Rules, denied: Any, a: PacketTables, e: Events, i: int, now: int) -> None:
+@shared_code
+def resume(difs: int, denied: Any, w: Any, e: Events, i: int, now: int) -> None:
     """Continue the count of a radio that waits for the channel."""
-    if a.whole[PHASE, i] == WAITS and a.whole[UNTIL, i] == NEVER:
-        a.whole[UNTIL, i] = slot_after(denied, i, now + r.difs, a.whole[LEFT, i])
-        schedule(e, a, i)
+    if w[PHASE, i] == WAITS and w[UNTIL, i] == NEVER:
+        w[UNTIL, i] = slot_after(denied, i, now + difs, w[LEFT, i])
+        schedule(e, w, i)

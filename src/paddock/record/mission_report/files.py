@@ -436,7 +436,7 @@ VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 
 
 def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict[str, str]:
-    """Return the `.plan` files of all vehicles that leave the base, by their names, with heights above the ground at the start."""
+    """Return the `.plan` files of vehicles that leave the base, by name; heights are above the ground at the start."""
     assert scenario.mission is not None
     texts: dict[str, str] = {}
     heights = ground_heights(world_with_track(scenario))

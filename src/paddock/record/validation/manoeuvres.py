@@ -21,7 +21,6 @@ from paddock.record.validation.proving_ground import (
     linear_bicycle,
     speed_pedals,
 )
-from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats
 
 KMH = 1.0 / 3.6
@@ -254,10 +253,7 @@ PLAIN = (
 
 def formulas(car: TestCar) -> ManoeuvreResult:
     """Compare a gentle turn and braking with formulas, without resistance and with open differentials."""
-    effective = find_model(car.model).effective_parameters
-    if "wheels" in car.subsystems:
-        effective |= {"centre_preload"}
-    plain = replace(car, parameters={**car.parameters, **dict.fromkeys(effective.intersection(PLAIN), 0.0)})
+    plain = replace(car, parameters={**car.parameters, **dict.fromkeys(PLAIN, 0.0)})
     speed = min(STEP_SPEED, 0.6 * top_speed(car))
     linear = linear_bicycle(plain, speed)
     angle = linear.steer_for(0.5, speed)

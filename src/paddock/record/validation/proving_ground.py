@@ -48,6 +48,14 @@ class TestCar:
         parameters = {**load_preset(self.model, self.preset), **self.parameters}
         return Parameters(*filled(Parameters, parameters, f"parameter of {self.model}").tolist())
 
+    @cached_property
+    def effective(self) -> frozenset[str]:
+        """The parameters that have an effect at this level: cars are compared with the same ones at every level."""
+        model = find_model(self.model)
+        names = {key: part if isinstance(part, str) else part["name"] for key, part in self.subsystems.items()}
+        choices = {key: name for key, name in names.items() if name in model.subsystems[key].choices}
+        return model.fitted(choices).effective_parameters
+
     def outline(self) -> tuple[float, float, float]:
         """Return half the length and half the width of the body, and its centre ahead of the centre of gravity, m."""
         body = car_body(self.values)
@@ -125,7 +133,8 @@ def driver_options(name: str) -> dict[str, Any]:
 def scenario_of(car: TestCar, count: int, world: Mapping[str, Any] | None = None) -> Scenario:
     """Return the scenario of a manoeuvre: `count` cars in lanes beside each other, along the x axis."""
     end = [0.0, LANE * max(count - 1, 1), 0.0]
-    entry: dict[str, Any] = {"name": FLEET, "count": count, "model": car.model, "parameters": dict(car.parameters)}
+    parameters = {name: value for name, value in car.parameters.items() if name in car.effective}
+    entry: dict[str, Any] = {"name": FLEET, "count": count, "model": car.model, "parameters": parameters}
     entry |= {"spawn": {"line": {"start": [0.0, 0.0, 0.0], "end": end, "heading": 0.0}}}
     entry |= {"preset": car.preset} if car.preset else {}
     entry |= {"subsystems": dict(car.subsystems)} if car.subsystems else {}

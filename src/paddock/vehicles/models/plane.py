@@ -11,8 +11,8 @@ from paddock.vehicles.parts.battery import discharged
 from paddock.vehicles.parts.plane import (
     DEEPEST,
     PI,
+    AirframeMotion,
     Command,
-    Motion,
     Parameters,
     State,
     air_flow,
@@ -45,7 +45,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     roll, pitch, yaw = spun(s, p, m, dt)
     per = dt / p.mass
     ax, ay, az = rotate(s.qx, s.qy, s.qz, s.qw, m.fx, -m.fy, -m.fz)
-    free = Motion(s.vx + per * ax, s.vy + per * ay, s.vz + per * az - dt * w.gravity, roll, pitch, yaw)
+    free = AirframeMotion(s.vx + per * ax, s.vy + per * ay, s.vz + per * az - dt * w.gravity, roll, pitch, yaw)
     n = on_ground(s, u, p, w, free, dt)
     wx, wy, wz = n.roll, -n.pitch, -n.yaw
     qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)

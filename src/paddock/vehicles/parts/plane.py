@@ -231,7 +231,7 @@ def spun(s: State, p: Parameters, m: Loads, dt: float) -> tuple[float, float, fl
     return roll + rolled, pitch + pitched, yaw + yawed
 
 
-class Motion(NamedTuple):
+class AirframeMotion(NamedTuple):
     """Velocity (m/s, world), and rates: roll, pitch (nose up), yaw (right)."""
 
     vx: float
@@ -310,7 +310,7 @@ def skids(f: Footing, p: Parameters) -> Support:
     return Support(a.force + b.force + c.force, a.mx + b.mx + c.mx, a.my + b.my + c.my, a.mz + b.mz + c.mz)
 
 
-def on_ground(s: State, u: Command, p: Parameters, w: Environment, m: Motion, dt: float) -> Motion:
+def on_ground(s: State, u: Command, p: Parameters, w: Environment, m: AirframeMotion, dt: float) -> AirframeMotion:
     """Return the motion with the forces of the ground: struts and skids carry it, tyres steer, brakes stop it.
 
     Friction acts on velocities and never reverses them, so that an aircraft at rest stays exactly where it is. The
@@ -344,7 +344,7 @@ def on_ground(s: State, u: Command, p: Parameters, w: Environment, m: Motion, dt
     turning, yaw = along * tan(steer) / p.wheel_base, m.yaw + yawed
     twist = 0.5 * holds * p.mass * p.wheel_base / p.inertia_z
     touches = carried > 0.0
-    return Motion(
+    return AirframeMotion(
         select(touches, along * cosine - left * sine, vx),
         select(touches, along * sine + left * cosine, vy),
         vz,
